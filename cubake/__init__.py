@@ -1,0 +1,1 @@
+"""cubake: GPU deep-learning images from a compatibility matrix, verified."""

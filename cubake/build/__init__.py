@@ -1,0 +1,1 @@
+"""Room 6: images from files, through the Docker Engine."""

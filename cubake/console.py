@@ -1,0 +1,255 @@
+"""The only printer. Results go to stdout; progress and notes to stderr: live on a terminal, plain lines on a pipe."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console as Terminal
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from cubake.errors import CubakeError
+from cubake.events import Began, Ended, Event, Line, Note, Progress, Step
+from cubake.plan import Image, Plan
+from cubake.plan.make import served
+from cubake.render import Drift
+from cubake.resolve import RefusedCell
+from cubake.resolve.explain import sentence
+
+if TYPE_CHECKING:
+    from cubake.build.bases import FoundBase
+    from cubake.build.types import BuildRecord
+    from cubake.options import Options
+    from cubake.report.make import Report
+    from cubake.verify.types import VerifyRecord
+
+COLORS = {"BUILT": "green", "REUSED": "cyan", "PASS": "green", "FAILED": "red", "FAIL": "red", "BLOCKED": "yellow"}
+
+
+class Console:
+    """Prints for one run. ``announce`` may be called from any thread."""
+
+    def __init__(self, options: Options) -> None:
+        self._json, self._verbose, self._quiet = options.json, options.verbose, options.quiet
+        # A pipe has no width: tables must not be cut to 80 columns there.
+        self._out = Terminal(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 240)
+        self._err = Terminal(stderr=True, highlight=False, soft_wrap=True)
+        self._lock = threading.Lock()
+        self._running: dict[str, tuple[str, float, str, str]] = {}  # image: stage, start, step, bytes
+        self._live: Live | None = None
+
+    @contextmanager
+    def live(self) -> Iterator[None]:
+        """A board of what runs, while it runs; on a pipe nothing but the lines."""
+        if not self._err.is_terminal or self._quiet:
+            yield
+            return
+        with Live(get_renderable=self._board, console=self._err, refresh_per_second=4, transient=True) as live:
+            self._live = live
+            try:
+                yield
+            finally:
+                self._live = None
+
+    def announce(self, event: Event) -> None:
+        with self._lock:
+            self._announce(event)
+
+    def _announce(self, event: Event) -> None:
+        match event:
+            case Note(text):
+                self._note(Text(text, "dim"))
+            case Began(image, stage):
+                self._running[image] = (stage, time.monotonic(), "", "")
+                self._note(Text(f"{stage:<6} {image} ...", "dim"), live=False)
+            case Step(image, name, state, seconds):
+                self._step(image, name, state, seconds)
+            case Progress(image, current, total):
+                stage, start, step, _ = self._running.get(image, ("", time.monotonic(), "", ""))
+                share = f"{current / 1e6:,.0f}" + (f" of {total / 1e6:,.0f}" if total else "") + " MB"
+                self._running[image] = (stage, start, step, share)
+            case Line(image, text):
+                if self._verbose:
+                    self._note(Text(f"       {image} | {text}", "dim"))
+            case Ended(image, stage, result, seconds, detail):
+                self._running.pop(image, None)
+                line = Text.assemble(f"{stage:<6} {image} ", (result, COLORS.get(result, "")), f" in {seconds:.1f} s")
+                if detail and (self._verbose or result not in ("BUILT", "REUSED", "PASS")):
+                    line.append(f"\n       {detail}")
+                self._note(line)
+
+    def _step(self, image: str, name: str, state: str, seconds: float) -> None:
+        stage, start, _, _ = self._running.get(image, ("build", time.monotonic(), "", ""))
+        self._running[image] = (stage, start, name, "")
+        if self._verbose or (self._live is None and state in ("done", "failed") and seconds >= 1):
+            short = name if self._verbose else name[:100]
+            self._note(Text(f"       {image} | {short} {state}" + (f" {seconds:.1f} s" if seconds else ""), "dim"))
+
+    def _board(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        with self._lock:
+            rows = list(self._running.items())
+        width = max(30, self._err.width - 20)
+        for image, (stage, start, step, share) in rows:
+            table.add_row(stage, f"{time.monotonic() - start:5.0f} s", Text(f"{image} {step}"[:width]), share)
+        return table
+
+    def _note(self, text: Text, *, live: bool = True) -> None:
+        if self._quiet or (self._live is not None and not live):
+            return
+        self._err.print(text)
+
+    def result(self, text: str, document: Any) -> None:
+        """One result: text for people, the document with --json."""
+        if self._json:
+            sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        elif not self._quiet or text:
+            self._out.print(text, markup=False)
+
+    def planned(self, plan: Plan, document: dict[str, Any]) -> None:
+        if self._json:
+            self.result("", document)
+            return
+        table = Table(box=None, pad_edge=False)
+        for title in ("image", "base", "driver", "GPU code", "wheels", "lock"):
+            table.add_column(title, justify="right" if title == "wheels" else "left", no_wrap=True)
+        for image in plan.images:
+            table.add_row(*_plan_row(image))
+        if plan.images:
+            self._out.print(table)
+        self._refusals(plan.refused)
+        for cell, exclusion in plan.matrix.excluded:
+            self._out.print(Text(f"excluded {cell}: {exclusion.reason}", "dim"))
+        self._counts(plan)
+
+    def _refusals(self, refused: Sequence[RefusedCell]) -> None:
+        """Cells refused for the same reasons stand together."""
+        groups: dict[tuple[str, tuple[str, ...]], list[RefusedCell]] = {}
+        for one in refused:
+            reasons = tuple(f"{evidence.rule} {sentence(evidence)} [{evidence.source}]" for evidence in one.because)
+            groups.setdefault((str(one.cell.position), reasons), []).append(one)
+        for (position, reasons), cells in groups.items():
+            self._out.print()
+            for one in cells:
+                self._out.print(Text.assemble(("refused ", "yellow"), f"{position}: {one.cell}"))
+            for reason in reasons:
+                self._out.print(Text(f"  because {reason}"))
+            for cell in dict.fromkeys(near for one in cells[:1] for near in one.nearest):
+                self._out.print(Text(f"  nearest {cell}", "dim"))
+
+    def _counts(self, plan: Plan) -> None:
+        parts = [f"{len(plan.images)} images", f"{len(plan.refused)} cells refused", f"{len(plan.matrix.excluded)} excluded"]
+        if plan.unlocked:
+            parts.append(f"{len(plan.unlocked)} images unlocked (lock them: python build.py lock)")
+        self._out.print("\n" + ", ".join(parts), markup=False)
+        for driver, count in served(plan.images, plan.matrix.drivers).items():
+            self._out.print(f"  driver {driver}: new enough for the CUDA libraries of {count}", markup=False)
+
+    def locked(self, plan: Plan, failures: Sequence[tuple[Image, Exception]]) -> int:
+        """What `lock` did; the exit code of the worst failure."""
+        for image, error in failures:
+            hint = f"\n  -> {error.hint}" if isinstance(error, CubakeError) and error.hint else ""
+            self._err.print(Text(f"{image.name}: {error}{hint}"))
+        document = {
+            "images": [image.name for image in plan.images],
+            "failed": [{"name": image.name, "error": str(error)} for image, error in failures],
+        }
+        bad = f"; {len(failures)} could not be locked" if failures else ""
+        self.result(f"{len(plan.images) - len(failures)} images are locked{bad}", document)
+        codes = [error.exit_code if isinstance(error, CubakeError) else 1 for _, error in failures]
+        return min(codes, default=0)
+
+    def rendered(self, plan: Plan, changed: Sequence[str]) -> None:
+        for image in plan.unlocked:
+            self._err.print(Text(f"{image.name}: not rendered, it has no lock that answers (python build.py lock)", "yellow"))
+        lines = [*changed, f"{len(changed)} files written" if changed else "everything is in step"]
+        self.result("\n".join(lines), {"changed": list(changed), "unlocked": [image.name for image in plan.unlocked]})
+
+    def drifted(self, drifts: Sequence[Drift], stale: Sequence[Image], folder: str) -> int:
+        lines = [f"{folder}/{one.path}: {one.why}" for one in drifts]
+        lines += [f"{folder}/{image.name}/requirements.lock: answers another question than the matrix asks" for image in stale]
+        text = "\n".join([*lines, "render again: python build.py render (locks: python build.py lock)"])
+        document = {"drift": [{"path": f"{folder}/{one.path}", "why": one.why} for one in drifts]}
+        self.result(text if lines else "everything is in step", document | {"stale": [image.name for image in stale]})
+        return 1 if lines else 0
+
+    def bases(self, found: Mapping[str, FoundBase]) -> None:
+        lines = [f"{wanted}: {base.reference} ({base.how})" for wanted, base in found.items()]
+        document = [{"wanted": w, "reference": b.reference, "id": b.image.id, "how": b.how} for w, b in found.items()]
+        self.result("\n".join(lines), document)
+
+    def built(self, records: Sequence[BuildRecord]) -> int:
+        from cubake.report.make import Report, Row, document  # noqa: PLC0415  the report room is loaded when needed
+
+        made = Report(tuple(Row(record.name, record.tag, record, None) for record in records), ())
+        self._table(made)
+        if self._json:
+            self.result("", document(made))
+        return made.code
+
+    def verified(self, verdicts: Sequence[VerifyRecord]) -> int:
+        from cubake.report.make import Report, Row  # noqa: PLC0415  as above
+        from cubake.report.records import verdict_document  # noqa: PLC0415  as above
+
+        made = Report(tuple(Row(verdict.name, verdict.tag, None, verdict) for verdict in verdicts), ())
+        self._table(made)
+        if self._json:
+            self.result("", [verdict_document(verdict) for verdict in verdicts])
+        return made.code
+
+    def reported(self, report: Report, out: Path) -> int:
+        from cubake.report.make import document  # noqa: PLC0415  as above
+
+        if self._json:
+            self.result("", document(report))
+            return report.code
+        self._table(report)
+        good = sum(row.ok for row in report.rows)
+        self._out.print(f"\n{good} of {len(report.rows)} images good; report in {out}/", markup=False)
+        return report.code
+
+    def _table(self, report: Report) -> None:
+        from cubake.report.make import cells, troubles  # noqa: PLC0415  as above
+
+        if self._json:
+            return
+        table = Table(box=None, pad_edge=False)
+        for title in ("image", "build", "contents", "GPU", "size", "time"):
+            table.add_column(title, justify="right" if title in ("size", "time") else "left", no_wrap=True)
+        for row in report.rows:
+            built, *rest = cells(row)
+            color = COLORS.get(built, "")
+            table.add_row(Text(row.name, "" if row.ok else "red"), Text(built, color), *rest)
+        self._out.print(table)
+        self._reasons(report)
+        for row in report.rows:
+            for problem in troubles(row):
+                self._out.print(Text.assemble((f"{row.name}: ", "red"), problem))
+
+    def _reasons(self, report: Report) -> None:
+        """Why GPU checks did not run, once."""
+        reasons = {
+            check.reason
+            for row in report.rows
+            for check in (row.verdict.checks if row.verdict else ())
+            if check.id.startswith("gpu.") and check.status == "NOT_RUN"
+        }
+        for reason in sorted(reasons):
+            self._out.print(Text(f"GPU checks NOT_RUN: {reason}", "yellow"))
+
+
+def _plan_row(image: Image) -> tuple[str, ...]:
+    stack = image.stack
+    floors = f">= {image.floors.library}" + (f", PTX {image.floors.ptx}" if image.floors.ptx else "")
+    code = " ".join(arch.partition("_")[2] for arch in image.sass) + (" +PTX" if image.ptx else "")
+    size = f"{sum(layer.bytes for layer in image.layers) / 1e9:.2f} GB" if image.layers else ""
+    lock = "locked" if image.locked else ("stale" if image.stale else "unlocked")
+    return image.name, stack.base.reference if stack.base else "", floors, code, size, lock

@@ -1,0 +1,88 @@
+"""The door to package indexes: locks are resolved by uv, which reads metadata and downloads no large wheel.
+
+``resolve`` asks for a ``pylock.toml``, which names the one wheel of each package for the platform, with hash and
+size; addresses are dropped, so that a lock says nothing about the index it was made from.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from uv import find_uv_bin
+
+from cubake.errors import Refused, Unavailable
+from cubake.plan.lock import LockInput, Package
+
+PYTORCH_INDEX = "https://download.pytorch.org/whl"
+_UNREACHABLE = ("error sending request", "Failed to fetch", "Could not connect", "dns error", "client error (Connect)")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where wheels come from; None and empty mean the installer's own defaults."""
+
+    index_url: str | None = None
+    extra_index_urls: tuple[str, ...] = ()
+    find_links: str | None = None
+    ca_bundle: str | None = None
+
+
+def resolve(asked: LockInput, sources: Sources) -> tuple[Package, ...]:
+    """The wheels that answer a lock's input. Refused where nothing fits, Unavailable where the index is silent."""
+    with tempfile.TemporaryDirectory() as folder:
+        requirements, constraints = Path(folder, "requirements.in"), Path(folder, "constraints.in")
+        requirements.write_text("\n".join(asked.requirements) + "\n")
+        constraints.write_text("\n".join(asked.constraints) + "\n")
+        done = subprocess.run(
+            [*_command(asked, sources), "--constraints", str(constraints), str(requirements)],
+            capture_output=True,
+            text=True,
+            env=_environment(sources),
+            check=False,
+        )
+    if done.returncode == 0:
+        return tuple(_package(row) for row in tomllib.loads(done.stdout).get("packages", []))
+    what = f"cannot lock {'; '.join(asked.requirements)} for Python {asked.python} on {asked.platform}"
+    reason = " ".join(line.strip(" ×├─▶╰╯│") for line in done.stderr.strip().splitlines()[-12:])
+    if any(word in reason for word in _UNREACHABLE):
+        where = _index_of(asked) or sources.index_url or "the package index"
+        raise Unavailable(f"{what}: {where} does not answer: {reason}", "check the network, --index-url and --ca-bundle")
+    raise Refused(f"{what}: {reason}", "change the requirements, or explain the versions with `plan`")
+
+
+def _command(asked: LockInput, sources: Sources) -> list[str]:
+    command = [find_uv_bin(), "pip", "compile", "--quiet", "--no-header", "--format", "pylock.toml"]
+    command += ["--only-binary", ":all:", "--no-config", "--no-progress"]
+    command += ["--python-version", asked.python, "--python-platform", asked.platform]
+    if sources.index_url:
+        command += ["--default-index", sources.index_url]
+    for url in (*([index] if (index := _index_of(asked)) else []), *sources.extra_index_urls):
+        command += ["--index", url]
+    if sources.find_links:
+        command += ["--find-links", sources.find_links]
+    return command
+
+
+def _index_of(asked: LockInput) -> str | None:
+    return f"{PYTORCH_INDEX}/{asked.index}" if asked.index else None
+
+
+def _environment(sources: Sources) -> dict[str, str]:
+    """The caller's environment, less what would make a lock depend on the machine it is made on."""
+    dropped = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_CONSTRAINT", "UV_FIND_LINKS", "VIRTUAL_ENV")
+    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    if sources.ca_bundle:
+        kept["SSL_CERT_FILE"] = sources.ca_bundle
+    return kept
+
+
+def _package(row: dict[str, Any]) -> Package:
+    wheels = row["wheels"]
+    assert len(wheels) == 1, f"{row['name']}: one wheel expected, {len(wheels)} given"
+    return Package(row["name"], row["version"], wheels[0]["hashes"]["sha256"], wheels[0]["size"])

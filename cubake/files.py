@@ -1,0 +1,102 @@
+"""The door to the disk: whole files in, whole files out. A write is atomic: a killed process leaves the old file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from cubake.errors import CubakeError, InputError
+from cubake.plan.lock import Lock, parse_lock
+
+LOCK = "requirements.lock"
+
+
+def read(path: Path) -> str | None:
+    """The text of a file, or None where there is none. InputError where it cannot be read as text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+
+
+def write(path: Path, text: str) -> None:
+    """Replace a file in one step; CubakeError where the disk does not take it."""
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+            temporary = Path(file.name)
+            file.write(text)
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as error:
+        raise CubakeError(f"{path}: cannot be written: {error.strerror or error}", "free some space, or check who owns it") from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def read_locks(images: Path) -> dict[str, Lock]:
+    """Every lock under an ``images/`` folder, by image name."""
+    found = {}
+    for path in sorted(images.glob(f"*/{LOCK}")):
+        text = read(path)
+        if text is not None:
+            found[path.parent.name] = parse_lock(text, shown(path))
+    return found
+
+
+def read_tree(folder: Path, pattern: str) -> dict[str, str]:
+    """The text of the files that match, by their path in the folder."""
+    return {str(path.relative_to(folder)): read(path) or "" for path in sorted(folder.glob(pattern)) if path.is_file()}
+
+
+def write_tree(folder: Path, texts: Mapping[str, str]) -> None:
+    for name, text in texts.items():
+        write(folder / name, text)
+
+
+def remove_tree(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def shown(path: Path) -> str:
+    """A path as people type it: relative to where they stand, where that is shorter."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def bundle_from_environment(option: str | None) -> bytes | None:
+    """The CA bundle that builds must trust: the option, else what the environment names, as curl, pip and requests do."""
+    names = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE")
+    path = option or next((os.environ[name] for name in names if os.environ.get(name)), None)
+    if not path:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: the CA bundle cannot be read: {error.strerror}", "name another with --ca-bundle") from error
+
+
+class LogFile:
+    """A log that is written line by line, readable while it grows."""
+
+    def __init__(self, path: str) -> None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        self._file = Path(path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115  closed by __exit__
+
+    def line(self, text: str) -> None:
+        self._file.write(text + "\n")
+
+    def __enter__(self) -> LogFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()

@@ -1,0 +1,89 @@
+"""What the rest of cubake knows of matrix.yaml: frozen value objects that remember where they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cubake.errors import Position
+
+AXES = ("pytorch", "tensorflow", "cuda", "cudnn", "python", "os", "flavor", "profile", "platform")
+_VERSION_AXES = frozenset({"pytorch", "tensorflow", "cuda", "cudnn", "python"})
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One image wanted: one value for each axis that was given or has a default, in the order of AXES."""
+
+    entry: str
+    axes: tuple[tuple[str, str], ...]
+    pip: tuple[str, ...]
+    position: Position
+    single: bool
+    on_conflict: str
+
+    def get(self, axis: str) -> str | None:
+        return dict(self.axes).get(axis)
+
+    def __str__(self) -> str:
+        return " ".join(f"{axis}={value}" for axis, value in self.axes)
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """A part of the matrix that is not wanted: on each axis named, any of its values."""
+
+    axes: tuple[tuple[str, tuple[str, ...]], ...]
+    reason: str
+    position: Position
+
+    def matches(self, cell: Cell) -> bool:
+        return all(_any_matches(axis, values, cell.get(axis)) for axis, values in self.axes)
+
+
+def _any_matches(axis: str, values: tuple[str, ...], found: str | None) -> bool:
+    if found is None:
+        return False
+    if axis in _VERSION_AXES:  # 2.5 stands for 2.5.1 too, but not for 2.50
+        return any(f"{found}.".startswith(f"{value}.") for value in values)
+    return found in values
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Environment of an image for one way of using it."""
+
+    name: str
+    env: tuple[tuple[str, str], ...]
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """Where a build gets its parts from; None or empty where the file says nothing.
+
+    `registry_mirror` is host[:port][/path], ready to stand in front of an image's name.
+    """
+
+    index_url: str | None = None
+    extra_index_urls: tuple[str, ...] = ()
+    find_links: str | None = None
+    ca_bundle: str | None = None
+    network: str | None = None
+    mirrors: tuple[tuple[str, str], ...] = ()
+    python_mirror: str | None = None
+    registry_mirror: str | None = None
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The whole of matrix.yaml; `excluded` holds the cells that an exclusion took out of `cells`."""
+
+    file: str
+    repository: str
+    drivers: tuple[str, ...]
+    gpus: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    excluded: tuple[tuple[Cell, Exclusion], ...]
+    profiles: Mapping[str, Profile]
+    build: BuildOptions

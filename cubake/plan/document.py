@@ -1,0 +1,54 @@
+"""The plan as the JSON document that other programs read (design section 5): fields are added, never renamed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cubake.plan.types import Image, Plan
+from cubake.resolve import RefusedCell
+from cubake.resolve.explain import as_json
+
+
+def image_document(image: Image) -> dict[str, Any]:
+    stack = image.stack
+    names = ("pytorch", "tensorflow", "cuda", "cudnn", "python", "os", "flavor", "profile", "platform")
+    return {
+        "name": image.name,
+        "tag": image.tag,
+        "stack": {name: getattr(stack, name) for name in names} | {"toolkit": stack.toolkit, "index": stack.index},
+        "base": stack.base.reference if stack.base else None,
+        "locked": image.locked,
+        "layers": [
+            {
+                "title": layer.title,
+                "packages": [f"{package.name}=={package.version}" for package in layer.packages],
+                "bytes": layer.bytes,
+            }
+            for layer in image.layers
+        ],
+        "driver": {"library_floor": image.floors.library, "ptx_floor": image.floors.ptx},
+        "arch": {"sass": list(image.sass), "ptx": list(image.ptx)},
+        "because": [as_json(one) for one in image.because],
+        "checks": list(image.checks),
+    }
+
+
+def refused_document(refused: RefusedCell) -> dict[str, Any]:
+    return {
+        "cell": str(refused.cell),
+        "line": refused.cell.position.line,
+        "position": str(refused.cell.position),
+        "because": [as_json(one) for one in refused.because],
+        "nearest": list(refused.nearest),
+    }
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    return {
+        "images": [image_document(image) for image in plan.images],
+        "refused": [refused_document(refused) for refused in plan.refused],
+        "excluded": [
+            {"cell": str(cell), "reason": exclusion.reason, "position": str(exclusion.position)}
+            for cell, exclusion in plan.matrix.excluded
+        ],
+    }

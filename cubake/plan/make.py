@@ -1,0 +1,122 @@
+"""Room 4's door: cells become images with names, layers, floors and checks; the same image asked twice is one.
+
+Pure: locks come in as values, by image name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+
+from cubake import versions
+from cubake.errors import InputError
+from cubake.facts import Facts
+from cubake.matrix import Matrix
+from cubake.plan.checks import checks_for
+from cubake.plan.lock import Lock, LockInput, Package
+from cubake.plan.types import Floors, Image, Layer, Plan
+from cubake.resolve import RefusedCell, Solved, Stack, solve
+from cubake.resolve.draft import wheel_of
+
+ARCHITECTURE = {"linux/amd64": "x86_64", "linux/arm64": "aarch64"}
+FRAMEWORK_WHEELS = ("torch", "torchaudio", "torchvision", "triton", "tensorflow")
+
+
+def make_plan(matrix: Matrix, facts: Facts, locks: Mapping[str, Lock]) -> Plan:
+    """The plan of a whole matrix, in the order in which its images are best built."""
+    outcomes = [solve(cell, facts) for cell in matrix.cells]
+    images: dict[str, Image] = {}
+    for solved in (one for one in outcomes if isinstance(one, Solved)):
+        image = _image(solved, matrix, facts, locks)
+        twin = images.setdefault(image.name, image)
+        if (twin.stack, twin.profile) != (image.stack, image.profile):
+            raise InputError(
+                f"{image.position}: {image.name} is asked for twice with different contents, also at {twin.position}",
+                "give one of them another profile, or drop it",
+            )
+    refused = tuple(one for one in outcomes if isinstance(one, RefusedCell))
+    return Plan(matrix, tuple(sorted(images.values(), key=_order)), refused)
+
+
+def image_name(stack: Stack) -> str:
+    """``<stack>-cuda<X.Y>-[cudnn<X.Y>-]py<X.Y>-<os>-<flavor>[-<profile>]``: folder under images/, tag, and label."""
+    parts = [f"{name}{version}" for name, version in stack.frameworks]
+    parts.append(f"cuda{stack.cuda}")
+    if stack.cudnn:
+        parts.append(f"cudnn{versions.minor(stack.cudnn)}")
+    parts += [f"py{stack.python}", stack.os, stack.flavor]
+    if stack.profile != "prod":
+        parts.append(stack.profile)
+    return "-".join(parts)
+
+
+def lock_input(stack: Stack, facts: Facts) -> LockInput:
+    """What has to be locked for a stack. pip comes along: people expect to add packages of their own."""
+    glibc = facts.os.releases[stack.os].glibc.replace(".", "_")
+    platform = f"{ARCHITECTURE[stack.platform]}-manylinux_{glibc}"
+    return LockInput((*stack.requirements, "pip"), stack.constraints, stack.python, platform, stack.index)
+
+
+def layers_of(lock: Lock) -> tuple[Layer, ...]:
+    """The CUDA libraries first, which many images share; then the packages; then the framework itself."""
+    titles: dict[str, list[Package]] = {"CUDA libraries": [], "packages": [], "framework": []}
+    for package in lock.packages:
+        if package.name in FRAMEWORK_WHEELS:
+            titles["framework"].append(package)
+        else:
+            titles["CUDA libraries" if package.name.startswith("nvidia-") else "packages"].append(package)
+    return tuple(Layer(title, tuple(packages)) for title, packages in titles.items() if packages)
+
+
+def served(images: Iterable[Image], drivers: Iterable[str]) -> dict[str, int]:
+    """How many of the images each driver of the fleet is new enough for, by the floor of its CUDA libraries."""
+    floors = [versions.key(image.floors.library) for image in images]
+    return {driver: sum(floor <= versions.key(driver) for floor in floors) for driver in drivers}
+
+
+def _image(solved: Solved, matrix: Matrix, facts: Facts, locks: Mapping[str, Lock]) -> Image:
+    stack, name = solved.stack, image_name(solved.stack)
+    asked, lock = lock_input(stack, facts), locks.get(name)
+    sass, ptx = _architectures(stack, facts)
+    toolkit = facts.cuda.toolkits[stack.cuda]
+    return Image(
+        name=name,
+        tag=f"{matrix.repository}:{name}",
+        stack=stack,
+        because=solved.because,
+        position=solved.cell.position,
+        profile=matrix.profiles[stack.profile],
+        lock_input=asked,
+        lock=lock,
+        stale=lock is not None and not lock.answers(asked),
+        layers=layers_of(lock) if lock else (),
+        floors=Floors(toolkit.library_floor, toolkit.drivers.get(stack.toolkit or "")),
+        sass=sass,
+        ptx=ptx,
+        checks=checks_for(stack),
+    )
+
+
+def _architectures(stack: Stack, facts: Facts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """GPU code that every framework of the image has. A toolkit image has what its user compiles: none is promised."""
+    builds = []
+    for framework, version in stack.frameworks:
+        release = facts.frameworks[framework].releases[version]
+        index = release.indexes.get(stack.index or "")
+        builds.append(index if index and framework == "pytorch" else wheel_of(release, stack.platform))
+    if not builds:
+        return (), ()
+    sass = [arch for arch in builds[0].sass if all(arch in build.sass for build in builds)]
+    ptx = [arch for arch in builds[0].ptx if all(arch in build.ptx for build in builds)]
+    return tuple(sass), tuple(ptx)
+
+
+def _order(image: Image) -> tuple[object, ...]:
+    """Images that share layers stand together, newest framework first; profiles last, since they share everything."""
+    stack = image.stack
+    newest = tuple(-part for _, version in stack.frameworks for part in versions.key(version).release)
+    names = tuple(name for name, _ in stack.frameworks)
+    python = versions.key(stack.python).release
+    return (not names, names, newest, stack.cuda, stack.os, python, stack.flavor, stack.profile != "prod", image.name)
+
+

@@ -1,0 +1,1 @@
+"""Room 8: what people and programs read of a run."""

@@ -1,0 +1,300 @@
+"""The verbs, one plain function each: every one takes the options and gives an exit code.
+
+The whole line reads from top to bottom in ``whole``: each stage takes what the former gave.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from cubake import fetch, files
+from cubake.console import Console
+from cubake.errors import InputError, Refused
+from cubake.events import Note
+from cubake.facts import load as load_facts
+from cubake.matrix import Matrix, load_matrix
+from cubake.options import Options
+from cubake.plan import Image, Package, Plan, lock_text, make_plan
+from cubake.plan.document import plan_document
+from cubake.plan.lock import LockInput
+from cubake.render import Templates, drift, rendered
+
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY")
+
+
+def whole(options: Options) -> int:
+    """Plan, render, build, verify, report."""
+    console = Console(options)
+    planned = _select(_plan(options), options)
+    if options.dry_run:
+        return _show_plan(planned, options, console)
+    _refuse_conflicts(planned)
+    engine = _engine()
+    _write_rendered(planned, options)
+    records = _build_images(planned, options, console, engine)
+    verdicts = _verify_images(planned, options, console, engine, records) if options.verify else []
+    return _report(options, console, planned, records, verdicts)
+
+
+def plan(options: Options) -> int:
+    planned = _select(_plan(options), options)
+    return _show_plan(planned, options, Console(options))
+
+
+def lock(options: Options) -> int:
+    """Lock what has no lock, or another question's. Images with the same question share one answer."""
+    console = Console(options)
+    planned = _select(_plan(options), options)
+    sources = _sources(planned.matrix, options)
+    answers: dict[LockInput, tuple[Package, ...]] = {}
+    failures: list[tuple[Image, Exception]] = []
+    # An image locked before answers the same question of another: only an --upgrade asks the index again.
+    if not options.upgrade:
+        answers = {i.lock_input: i.lock.packages for i in _plan(options).images if i.lock and i.locked}
+    for image in planned.images if options.upgrade else planned.unlocked:
+        try:
+            if image.lock_input not in answers:
+                console.announce(Note(f"locking {image.name}"))
+                answers[image.lock_input] = fetch.resolve(image.lock_input, sources)
+        except Exception as error:  # noqa: BLE001  one image's refusal must not lose the others' locks
+            failures.append((image, error))
+            continue
+        path = options.images / image.name / files.LOCK
+        files.write(path, lock_text(image.lock_input, answers[image.lock_input]))
+    return console.locked(planned, failures)
+
+
+def render(options: Options) -> int:
+    console = Console(options)
+    if not options.check:
+        planned = _plan(options)
+        changed = _write_rendered(planned, options)
+        console.rendered(planned, changed)
+        return 0
+    planned = _plan(options)
+    found = _found(options)
+    drifts = drift(_texts(planned, options), found, options.matrix.name)
+    stale = [image for image in planned.images if image.stale]
+    return console.drifted(drifts, stale, files.shown(options.images))
+
+
+def build(options: Options) -> int:
+    console = Console(options)
+    planned = _select(_plan(options), options)
+    if options.dry_run:
+        return _show_plan(planned, options, console)
+    _refuse_conflicts(planned)
+    _refuse_drift(planned, options)
+    records = _build_images(planned, options, console, _engine())
+    return console.built(records)
+
+
+def verify(options: Options) -> int:
+    console = Console(options)
+    planned = _select(_plan(options), options)
+    verdicts = _verify_images(planned, options, console, _engine(), None)
+    return console.verified(verdicts)
+
+
+def report(options: Options) -> int:
+    from cubake.report.records import read_records  # noqa: PLC0415  only the verbs that report need it
+
+    console = Console(options)
+    planned = _select(_plan(options), options)
+    records, verdicts = read_records(options.out, planned)
+    return _report(options, console, planned, records, verdicts)
+
+
+def base(options: Options) -> int:
+    console = Console(options)
+    planned = _select(_plan(options), options)
+    bases = _bases(planned.matrix, options, console, _engine())
+    found = {}
+    for image in planned.images:
+        assert image.stack.base is not None
+        if image.stack.base.reference not in found:
+            found[image.stack.base.reference] = bases.find(image.stack)
+    console.bases(found)
+    return 0
+
+
+def clean(options: Options) -> int:
+    engine = _engine()
+    left = engine.leftovers()
+    for container in left:
+        engine.remove_container(container)
+    freed = engine.prune_build_cache()
+    Console(options).result(
+        f"removed {len(left)} containers; freed {freed / 1e9:.1f} GB of build cache",
+        {"containers": len(left), "bytes": freed},
+    )
+    return 0
+
+
+def _plan(options: Options) -> Plan:
+    matrix = load_matrix(options.matrix)
+    return make_plan(matrix, load_facts(), files.read_locks(options.images))
+
+
+def _select(planned: Plan, options: Options) -> Plan:
+    """The part of a plan that --only names."""
+    if not options.only:
+        return planned
+    images = tuple(i for i in planned.images if any(fnmatch.fnmatchcase(i.name, glob) for glob in options.only))
+    if not images:
+        raise InputError(f"no image matches --only {' '.join(options.only)}", "`plan` lists the names")
+    return replace(planned, images=images, refused=())
+
+
+def _show_plan(planned: Plan, options: Options, console: Console) -> int:
+    console.planned(planned, plan_document(planned))
+    return 3 if _conflicts(planned) else 0
+
+
+def _conflicts(planned: Plan) -> list[Any]:
+    return [refused for refused in planned.refused if refused.cell.on_conflict == "fail"]
+
+
+def _refuse_conflicts(planned: Plan) -> None:
+    from cubake.resolve.explain import sentence  # noqa: PLC0415  only for a message
+
+    lines = []
+    for refused in _conflicts(planned):
+        lines.append(f"{refused.cell.position}: {refused.cell} cannot work: {'; '.join(map(sentence, refused.because))}")
+    if lines:
+        raise Refused("\n".join(lines), "`plan` shows what would work instead; `on_conflict: skip` leaves it out")
+
+
+def _texts(planned: Plan, options: Options) -> dict[str, str]:
+    return rendered(planned, load_facts(), options.matrix.name, Templates())
+
+
+def _found(options: Options) -> dict[str, str]:
+    return {
+        **files.read_tree(options.images, "*/Dockerfile"),
+        **files.read_tree(options.images, "*/plan.json"),
+    }
+
+
+def _write_rendered(planned: Plan, options: Options) -> list[str]:
+    """Write what differs; folders of images that are no longer in the matrix go, unless only a part was asked for."""
+    texts, found = _texts(planned, options), _found(options)
+    changed = sorted(path for path, text in texts.items() if found.get(path) != text)
+    files.write_tree(options.images, {path: texts[path] for path in changed})
+    if not options.only:
+        names = {image.name for image in planned.images}
+        for gone in drift({}, found, options.matrix.name):
+            folder = gone.path.rpartition("/")[0]
+            if folder not in names:
+                files.remove_tree(options.images / folder)
+                changed.append(f"{folder} (removed)")
+    return changed
+
+
+def _refuse_drift(planned: Plan, options: Options) -> None:
+    texts, found = _texts(planned, options), _found(options)
+    for path, text in texts.items():
+        if found.get(path) != text:
+            where = files.shown(options.images / path)
+            raise InputError(f"{where}: does not agree with the matrix and the templates", "python build.py render")
+
+
+def _engine() -> Any:
+    from cubake.build.engine import Engine  # noqa: PLC0415  docker-py is slow to import, and `plan` needs no engine
+
+    return Engine()
+
+
+def _bases(matrix: Matrix, options: Options, console: Console, engine: Any) -> Any:
+    from cubake.build.bases import Bases  # noqa: PLC0415  as above
+
+    build_options = _build_options(matrix, options)
+    return Bases(engine, build_options, load_facts(), Templates(), console.announce, str(options.out / "logs"))
+
+
+def _build_options(matrix: Matrix, options: Options) -> Any:
+    from cubake.build.types import BuildOptions  # noqa: PLC0415  as above
+
+    said = matrix.build
+    index = options.index_url or said.index_url
+    extra = options.extra_index_urls or said.extra_index_urls
+    _refuse_credentials([index, *extra])
+    return BuildOptions(
+        jobs=options.jobs,
+        fail_fast=options.fail_fast,
+        no_cache=options.no_cache,
+        base=options.base,
+        network=options.network or said.network,
+        index_url=index,
+        extra_index_urls=tuple(extra),
+        python_mirror=said.python_mirror,
+        registry_mirror=said.registry_mirror,
+        archive_mirrors=said.mirrors,
+        ca_bundle=files.bundle_from_environment(options.ca_bundle or said.ca_bundle),
+        proxies=tuple(_proxies()),
+    )
+
+
+def _proxies() -> Iterable[tuple[str, str]]:
+    for name in _PROXIES:
+        value = os.environ.get(name) or os.environ.get(name.lower())
+        if value:
+            yield from ((name, value), (name.lower(), value))
+
+
+def _refuse_credentials(urls: Iterable[str | None]) -> None:
+    for url in urls:
+        if url and "@" in url.partition("://")[2].partition("/")[0]:
+            shown = url.partition("://")[0] + "://…@" + url.partition("@")[2]
+            raise InputError(f"{shown}: a password in an address would end in the image's history", "use a netrc file")
+
+
+def _sources(matrix: Matrix, options: Options) -> fetch.Sources:
+    said = matrix.build
+    ca = options.ca_bundle or said.ca_bundle
+    return fetch.Sources(
+        index_url=options.index_url or said.index_url,
+        extra_index_urls=tuple(options.extra_index_urls or said.extra_index_urls),
+        find_links=options.find_links or said.find_links,
+        ca_bundle=ca,
+    )
+
+
+def _build_images(planned: Plan, options: Options, console: Console, engine: Any) -> Any:
+    from cubake.build.run import build_images  # noqa: PLC0415  as above
+    from cubake.report.records import write_builds  # noqa: PLC0415  as above
+
+    bases = _bases(planned.matrix, options, console, engine)
+    texts = {
+        image.name: {name: files.read(options.images / image.name / name) or "" for name in ("Dockerfile", files.LOCK)}
+        for image in planned.images
+        if image.locked
+    }
+    with console.live():
+        records = build_images(planned.images, texts, bases, console.announce)
+    write_builds(options.out, records)
+    return records
+
+
+def _verify_images(planned: Plan, options: Options, console: Console, engine: Any, records: Any) -> Any:
+    from cubake.report.records import write_verdicts  # noqa: PLC0415  as above
+    from cubake.verify.run import verify_images  # noqa: PLC0415  as above
+
+    with console.live():
+        verdicts = verify_images(planned, records, engine, options, console.announce)
+    write_verdicts(options.out, verdicts)
+    return verdicts
+
+
+def _report(options: Options, console: Console, planned: Plan, records: Any, verdicts: Any) -> int:
+    from cubake.report.make import make_report, write_report  # noqa: PLC0415  as above
+
+    made = make_report(planned, records, verdicts)
+    write_report(options.out, made)
+    return console.reported(made, options.out)
+
+
