@@ -17,8 +17,8 @@ from cubake.options import Options
 
 _Function = Callable[..., Any]
 EPILOG = (
-    "Exit codes: 0 all done; 1 a build or a check failed; 2 the command or a file is wrong; 3 what was asked for cannot "
-    "work; 4 the engine or a service does not answer; 130 interrupted. Results go to stdout, progress to stderr."
+    "Exit codes: 0 all done; 1 a build or a check failed; 2 the command or a file is wrong; 3 what was asked for "
+    "cannot work; 4 the engine or a service does not answer; 130 interrupted. Results go to stdout, progress to stderr."
 )
 
 
@@ -69,11 +69,13 @@ _gpu = _options(
 class _Group(click.Group):
     """Options of the whole line stand before any verb; `--matrix FILE` alone runs the whole line."""
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            import difflib  # noqa: PLC0415  only needed for a message
+            import difflib
 
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
             hint = f" Did you mean {near[0]!r}?" if near else f" Verbs: {', '.join(self.list_commands(ctx))}."
@@ -192,7 +194,7 @@ def clean(**values: Any) -> None:
 
 def _run(verb: str, **values: Any) -> None:
     """Call a verb with the options as one value; raise SystemExit with its code."""
-    from cubake import verbs  # noqa: PLC0415  imported late: see above
+    from cubake import verbs
 
     raise SystemExit(getattr(verbs, verb)(Options(**values)))
 

@@ -146,7 +146,11 @@ class Console:
                 self._out.print(Text(f"  nearest {cell}", "dim"))
 
     def _counts(self, plan: Plan) -> None:
-        parts = [f"{len(plan.images)} images", f"{len(plan.refused)} cells refused", f"{len(plan.matrix.excluded)} excluded"]
+        parts = [
+            f"{len(plan.images)} images",
+            f"{len(plan.refused)} cells refused",
+            f"{len(plan.matrix.excluded)} excluded",
+        ]
         if plan.unlocked:
             parts.append(f"{len(plan.unlocked)} images unlocked (lock them: python build.py lock)")
         self._out.print("\n" + ", ".join(parts), markup=False)
@@ -169,13 +173,17 @@ class Console:
 
     def rendered(self, plan: Plan, changed: Sequence[str]) -> None:
         for image in plan.unlocked:
-            self._err.print(Text(f"{image.name}: not rendered, it has no lock that answers (python build.py lock)", "yellow"))
+            self._err.print(
+                Text(f"{image.name}: not rendered, it has no lock that answers (python build.py lock)", "yellow")
+            )
         lines = [*changed, f"{len(changed)} files written" if changed else "everything is in step"]
         self.result("\n".join(lines), {"changed": list(changed), "unlocked": [image.name for image in plan.unlocked]})
 
     def drifted(self, drifts: Sequence[Drift], stale: Sequence[Image], folder: str) -> int:
         lines = [f"{folder}/{one.path}: {one.why}" for one in drifts]
-        lines += [f"{folder}/{image.name}/requirements.lock: answers another question than the matrix asks" for image in stale]
+        lines += [
+            f"{folder}/{image.name}/requirements.lock: answers another question than the matrix asks" for image in stale
+        ]
         text = "\n".join([*lines, "render again: python build.py render (locks: python build.py lock)"])
         document = {"drift": [{"path": f"{folder}/{one.path}", "why": one.why} for one in drifts]}
         self.result(text if lines else "everything is in step", document | {"stale": [image.name for image in stale]})
@@ -187,7 +195,7 @@ class Console:
         self.result("\n".join(lines), document)
 
     def built(self, records: Sequence[BuildRecord]) -> int:
-        from cubake.report.make import Report, Row, document  # noqa: PLC0415  the report room is loaded when needed
+        from cubake.report.make import Report, Row, document
 
         made = Report(tuple(Row(record.name, record.tag, record, None) for record in records), ())
         self._table(made)
@@ -196,8 +204,8 @@ class Console:
         return made.code
 
     def verified(self, verdicts: Sequence[VerifyRecord]) -> int:
-        from cubake.report.make import Report, Row  # noqa: PLC0415  as above
-        from cubake.report.records import verdict_document  # noqa: PLC0415  as above
+        from cubake.report.make import Report, Row
+        from cubake.report.records import verdict_document
 
         made = Report(tuple(Row(verdict.name, verdict.tag, None, verdict) for verdict in verdicts), ())
         self._table(made)
@@ -206,7 +214,7 @@ class Console:
         return made.code
 
     def reported(self, report: Report, out: Path) -> int:
-        from cubake.report.make import document  # noqa: PLC0415  as above
+        from cubake.report.make import document
 
         if self._json:
             self.result("", document(report))
@@ -217,7 +225,7 @@ class Console:
         return report.code
 
     def _table(self, report: Report) -> None:
-        from cubake.report.make import cells, troubles  # noqa: PLC0415  as above
+        from cubake.report.make import cells, troubles
 
         if self._json:
             return

@@ -20,6 +20,7 @@ from cubake.errors import Refused, Unavailable
 from cubake.plan.lock import LockInput, Package
 
 PYTORCH_INDEX = "https://download.pytorch.org/whl"
+_BOX = " \u00d7\u251c\u2500\u25b6\u2570\u256f\u2502"  # what uv draws around an explanation
 _UNREACHABLE = ("error sending request", "Failed to fetch", "Could not connect", "dns error", "client error (Connect)")
 
 
@@ -49,10 +50,12 @@ def resolve(asked: LockInput, sources: Sources) -> tuple[Package, ...]:
     if done.returncode == 0:
         return tuple(_package(row) for row in tomllib.loads(done.stdout).get("packages", []))
     what = f"cannot lock {'; '.join(asked.requirements)} for Python {asked.python} on {asked.platform}"
-    reason = " ".join(line.strip(" ×├─▶╰╯│") for line in done.stderr.strip().splitlines()[-12:])
+    reason = " ".join(line.strip(_BOX) for line in done.stderr.strip().splitlines()[-12:])
     if any(word in reason for word in _UNREACHABLE):
         where = _index_of(asked) or sources.index_url or "the package index"
-        raise Unavailable(f"{what}: {where} does not answer: {reason}", "check the network, --index-url and --ca-bundle")
+        raise Unavailable(
+            f"{what}: {where} does not answer: {reason}", "check the network, --index-url and --ca-bundle"
+        )
     raise Refused(f"{what}: {reason}", "change the requirements, or explain the versions with `plan`")
 
 

@@ -35,7 +35,9 @@ def write(path: Path, text: str) -> None:
         temporary.chmod(0o644)
         temporary.replace(path)
     except OSError as error:
-        raise CubakeError(f"{path}: cannot be written: {error.strerror or error}", "free some space, or check who owns it") from error
+        raise CubakeError(
+            f"{path}: cannot be written: {error.strerror or error}", "free some space, or check who owns it"
+        ) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -74,7 +76,7 @@ def shown(path: Path) -> str:
 
 
 def bundle_from_environment(option: str | None) -> bytes | None:
-    """The CA bundle that builds must trust: the option, else what the environment names, as curl, pip and requests do."""
+    """The CA bundle that builds must trust: the option, else what the environment names, as pip and requests do."""
     names = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE")
     path = option or next((os.environ[name] for name in names if os.environ.get(name)), None)
     if not path:
@@ -82,7 +84,9 @@ def bundle_from_environment(option: str | None) -> bytes | None:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: the CA bundle cannot be read: {error.strerror}", "name another with --ca-bundle") from error
+        raise InputError(
+            f"{path}: the CA bundle cannot be read: {error.strerror}", "name another with --ca-bundle"
+        ) from error
 
 
 class LogFile:

@@ -60,7 +60,7 @@ def lock(options: Options) -> int:
             if image.lock_input not in answers:
                 console.announce(Note(f"locking {image.name}"))
                 answers[image.lock_input] = fetch.resolve(image.lock_input, sources)
-        except Exception as error:  # noqa: BLE001  one image's refusal must not lose the others' locks
+        except Exception as error:
             failures.append((image, error))
             continue
         path = options.images / image.name / files.LOCK
@@ -101,7 +101,7 @@ def verify(options: Options) -> int:
 
 
 def report(options: Options) -> int:
-    from cubake.report.records import read_records  # noqa: PLC0415  only the verbs that report need it
+    from cubake.report.records import read_records
 
     console = Console(options)
     planned = _select(_plan(options), options)
@@ -160,11 +160,13 @@ def _conflicts(planned: Plan) -> list[Any]:
 
 
 def _refuse_conflicts(planned: Plan) -> None:
-    from cubake.resolve.explain import sentence  # noqa: PLC0415  only for a message
+    from cubake.resolve.explain import sentence
 
     lines = []
     for refused in _conflicts(planned):
-        lines.append(f"{refused.cell.position}: {refused.cell} cannot work: {'; '.join(map(sentence, refused.because))}")
+        lines.append(
+            f"{refused.cell.position}: {refused.cell} cannot work: {'; '.join(map(sentence, refused.because))}"
+        )
     if lines:
         raise Refused("\n".join(lines), "`plan` shows what would work instead; `on_conflict: skip` leaves it out")
 
@@ -204,20 +206,20 @@ def _refuse_drift(planned: Plan, options: Options) -> None:
 
 
 def _engine() -> Any:
-    from cubake.build.engine import Engine  # noqa: PLC0415  docker-py is slow to import, and `plan` needs no engine
+    from cubake.build.engine import Engine
 
     return Engine()
 
 
 def _bases(matrix: Matrix, options: Options, console: Console, engine: Any) -> Any:
-    from cubake.build.bases import Bases  # noqa: PLC0415  as above
+    from cubake.build.bases import Bases
 
     build_options = _build_options(matrix, options)
     return Bases(engine, build_options, load_facts(), Templates(), console.announce, str(options.out / "logs"))
 
 
 def _build_options(matrix: Matrix, options: Options) -> Any:
-    from cubake.build.types import BuildOptions  # noqa: PLC0415  as above
+    from cubake.build.types import BuildOptions
 
     said = matrix.build
     index = options.index_url or said.index_url
@@ -265,8 +267,8 @@ def _sources(matrix: Matrix, options: Options) -> fetch.Sources:
 
 
 def _build_images(planned: Plan, options: Options, console: Console, engine: Any) -> Any:
-    from cubake.build.run import build_images  # noqa: PLC0415  as above
-    from cubake.report.records import write_builds  # noqa: PLC0415  as above
+    from cubake.build.run import build_images
+    from cubake.report.records import write_builds
 
     bases = _bases(planned.matrix, options, console, engine)
     texts = {
@@ -281,8 +283,8 @@ def _build_images(planned: Plan, options: Options, console: Console, engine: Any
 
 
 def _verify_images(planned: Plan, options: Options, console: Console, engine: Any, records: Any) -> Any:
-    from cubake.report.records import write_verdicts  # noqa: PLC0415  as above
-    from cubake.verify.run import verify_images  # noqa: PLC0415  as above
+    from cubake.report.records import write_verdicts
+    from cubake.verify.run import verify_images
 
     with console.live():
         verdicts = verify_images(planned, records, engine, options, console.announce)
@@ -291,10 +293,8 @@ def _verify_images(planned: Plan, options: Options, console: Console, engine: An
 
 
 def _report(options: Options, console: Console, planned: Plan, records: Any, verdicts: Any) -> int:
-    from cubake.report.make import make_report, write_report  # noqa: PLC0415  as above
+    from cubake.report.make import make_report, write_report
 
     made = make_report(planned, records, verdicts)
     write_report(options.out, made)
     return console.reported(made, options.out)
-
-

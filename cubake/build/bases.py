@@ -83,7 +83,8 @@ class Bases:
                 return published
             if how == "registry":
                 raise Unavailable(
-                    f"{reference}: the registry does not give it", "check the network, --registry-mirror, or use --base local"
+                    f"{reference}: the registry does not give it",
+                    "check the network, --registry-mirror, or use --base local",
                 )
             self.announce(Note(f"{reference}: no registry gives it; making a local base"))
         return self._local(stack)
@@ -127,7 +128,11 @@ class Bases:
             name=name,
             tag=reference,
             context={"Dockerfile": dockerfile.encode(), "layout.sh": layout.encode()},
-            parts={"dockerfile": dockerfile.replace(tools, "tools"), "layout": layout, "rootfs": root.id if root else ""},
+            parts={
+                "dockerfile": dockerfile.replace(tools, "tools"),
+                "layout": layout,
+                "rootfs": root.id if root else "",
+            },
             args=build_args(self.options),
             log=f"{self.logs}/{reference.replace('/', '-').replace(':', '-')}.log",
             network=self.options.network,

@@ -184,10 +184,10 @@ def _response() -> Any:
     for name, fields in _FIELDS.items():
         message = file.message_type.add(name=name)
         for field, number, kind, repeated, type_name in fields:
-            added = message.field.add(name=field, number=number, type=kind, label=3 if repeated else 1)  # type: ignore[arg-type]  # plain ints are what the wire uses
+            added = message.field.add(name=field, number=number, type=kind, label=3 if repeated else 1)
             if type_name:
                 added.type_name = type_name
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(timestamp_pb2.DESCRIPTOR.serialized_pb)
-    pool.Add(file)  # type: ignore[no-untyped-call]
+    pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("cubake.StatusResponse"))

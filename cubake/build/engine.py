@@ -13,7 +13,7 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import docker
 import requests
@@ -56,7 +56,7 @@ class Engine:
         """An image of the engine, or None."""
         with _answering():
             try:
-                attributes = self._docker.api.inspect_image(reference)
+                attributes = self._docker.images.get(reference).attrs
             except (ImageNotFound, NotFound):
                 return None
         config = attributes.get("Config") or {}
@@ -72,7 +72,7 @@ class Engine:
             return None
         return self.image(reference)
 
-    def import_rootfs(self, tar: io.BufferedIOBase, reference: str, labels: Mapping[str, str]) -> None:
+    def import_rootfs(self, tar: IO[bytes], reference: str, labels: Mapping[str, str]) -> None:
         """Make an image of one layer from a tar stream."""
         name, _, tag = reference.rpartition(":")
         changes = [f'LABEL {key}="{value}"' for key, value in labels.items()]
@@ -96,10 +96,9 @@ class Engine:
             "nocache": "1" if options.no_cache else "0",
         }
         headers = {"Content-Type": "application/x-tar", "X-Registry-Config": "e30="}
-        api = self._docker.api
         with _answering():
-            response = api._post(  # noqa: SLF001  docker-py's own calls end here; it has no public one for BuildKit
-                api._url("/build"), data=pack(context), params=params, headers=headers, stream=True, timeout=None
+            response = self._post(
+                "/build", data=pack(context), params=params, headers=headers, stream=True, timeout=None
             )
             _check(response)
             self._builds.add(build_id)
@@ -111,10 +110,14 @@ class Engine:
 
     def cancel_builds(self) -> None:
         """Stop every build of this process; each then ends with an error event."""
-        api = self._docker.api
         for build_id in tuple(self._builds):
             with suppress(DockerException, requests.RequestException):
-                api._post(api._url("/build/cancel"), params={"id": build_id}, timeout=10)  # noqa: SLF001  as above
+                self._post("/build/cancel", params={"id": build_id}, timeout=10)
+
+    def _post(self, path: str, **options: Any) -> Any:
+        """An API call that docker-py has no method for: its own methods all end in these two, which its types hide."""
+        api: Any = self._docker.api
+        return api._post(api._url(path), **options)
 
     def tag(self, image_id: str, reference: str) -> None:
         name, _, tag = reference.rpartition(":")

@@ -1,4 +1,4 @@
-"""One build, from its files to an image: reuse what has the fingerprint, else build, keep the log, say why it failed."""
+"""One build, from its files to an image: reuse what has the fingerprint, else build, log, and say why it failed."""
 
 from __future__ import annotations
 

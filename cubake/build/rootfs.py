@@ -27,7 +27,9 @@ def make_rootfs(name: str, os_: Os, engine: Engine, mirror: str | None, log: str
         _debootstrap(os_, root, mirror, log)
         _slim(root)
         tar = subprocess.Popen(
-            ["tar", "--numeric-owner", "-C", str(root), "-cf", "-", "."], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            ["tar", "--numeric-owner", "-C", str(root), "-cf", "-", "."],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         assert tar.stdout is not None
         with tar.stdout:
@@ -65,7 +67,9 @@ def _debootstrap(os_: Os, root: Path, mirror: str | None, log: str) -> None:
             lines.append(line.rstrip())
     if done.wait() != 0:
         tail = "\n".join(f"    {line}" for line in lines[-8:])
-        raise Failed(f"debootstrap of {os_.suite} failed:\n{tail}\n    (whole log: {log})", "check the network and the mirror")
+        raise Failed(
+            f"debootstrap of {os_.suite} failed:\n{tail}\n    (whole log: {log})", "check the network and the mirror"
+        )
 
 
 def _slim(root: Path) -> None:

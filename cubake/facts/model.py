@@ -124,7 +124,9 @@ class Tags(Fact):
 
 class BaseImage(Row):
     os: dict[str, Tags]
-    require_branches: tuple[int, ...] = Field(default=(), description="driver branches NVIDIA_REQUIRE_CUDA also lets in")
+    require_branches: tuple[int, ...] = Field(
+        default=(), description="driver branches NVIDIA_REQUIRE_CUDA also lets in"
+    )
     require_brands: tuple[str, ...] = ()
 
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from cubake.errors import InputError
 
 COMMAND = "python build.py lock"
-_LINE = re.compile(r"^(?P<name>[a-z0-9-]+)==(?P<version>\S+) --hash=sha256:(?P<sha256>[0-9a-f]{64})  # (?P<bytes>\d+) bytes$")
+_LINE = re.compile(
+    r"^(?P<name>[a-z0-9-]+)==(?P<version>\S+) --hash=sha256:(?P<sha256>[0-9a-f]{64})  # (?P<bytes>\d+) bytes$"
+)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-
 from cubake import versions
 from cubake.errors import InputError
 from cubake.facts import Facts
@@ -118,5 +117,3 @@ def _order(image: Image) -> tuple[object, ...]:
     names = tuple(name for name, _ in stack.frameworks)
     python = versions.key(stack.python).release
     return (not names, names, newest, stack.cuda, stack.os, python, stack.flavor, stack.profile != "prod", image.name)
-
-

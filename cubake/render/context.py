@@ -112,9 +112,25 @@ class BaseContext:
     labels: tuple[tuple[str, str], ...]
 
 
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 # What nvidia/cuda:*-runtime-* images hold, by the part of the wheel's name; -base- has cudart alone, -devel- has all.
-RUNTIME = ("cublas", "cufft", "cufile", "curand", "cusolver", "cusparse", "npp", "nvfatbin", "nvjitlink", "nvjpeg")
-RUNTIME = (*RUNTIME, "cuda-nvrtc", "cuda-opencl", "cuda-runtime", "nvtx")
+RUNTIME = (
+    "cublas",
+    "cuda-nvrtc",
+    "cuda-opencl",
+    "cuda-runtime",
+    "cufft",
+    "cufile",
+    "curand",
+    "cusolver",
+    "cusparse",
+    "npp",
+    "nvfatbin",
+    "nvjitlink",
+    "nvjpeg",
+    "nvtx",
+)
 
 
 def base_requirements(toolkit: str, flavor: str, cudnn: str | None, facts: Facts) -> tuple[str, ...]:
@@ -146,7 +162,7 @@ def base_env(toolkit: str, cudnn: str | None, flavor: str, facts: Facts) -> tupl
     """The environment that nvidia/cuda images carry, in their names."""
     packages = {_part(name): version for name, version in facts.components.toolkits[toolkit].packages.items()}
     env = {
-        "PATH": "/usr/local/nvidia/bin:/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "PATH": "/usr/local/nvidia/bin:/usr/local/cuda/bin:" + SYSTEM_PATH,
         "LD_LIBRARY_PATH": "/usr/local/nvidia/lib:/usr/local/nvidia/lib64",
         "NVIDIA_VISIBLE_DEVICES": "all",
         "NVIDIA_DRIVER_CAPABILITIES": "compute,utility",
@@ -163,7 +179,7 @@ def base_env(toolkit: str, cudnn: str | None, flavor: str, facts: Facts) -> tupl
 
 
 def require_cuda(toolkit: str, facts: Facts) -> str:
-    """The driver gate: the toolkit's CUDA, or (spaces mean OR) a brand on a branch where forward compatibility helps."""
+    """The driver gate: the toolkit's CUDA, or (spaces mean OR) a brand on a branch where forward compatibility is."""
     terms = [f"cuda>={versions.minor(toolkit)}"]
     image = facts.base_images.images.get(toolkit)
     if image:

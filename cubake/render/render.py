@@ -39,7 +39,7 @@ class Templates:
             undefined=StrictUndefined,
             trim_blocks=False,
             keep_trailing_newline=True,
-            autoescape=False,  # noqa: S701  Dockerfiles are not HTML; values are quoted by the `quoted` filter
+            autoescape=False,
         )
         self._environment.filters["quoted"] = quoted
 

@@ -103,7 +103,9 @@ def junit(report: Report) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(suite: ElementTree.Element, image: str, name: str, seconds: float, failure: str = "", skipped: str = "") -> None:
+def _case(
+    suite: ElementTree.Element, image: str, name: str, seconds: float, failure: str = "", skipped: str = ""
+) -> None:
     case = ElementTree.SubElement(suite, "testcase", classname=image, name=name, time=f"{seconds:.3f}")
     if failure:
         ElementTree.SubElement(case, "failure", message=_xml(failure))

@@ -88,7 +88,9 @@ class CudaBuild(Rule):
 
 def _builds(row: Release, default: str | None) -> str:
     found: Mapping[str, IndexBuild] = row.indexes
-    return ", ".join(versions.newest_first({build.cuda for build in found.values()} | ({default} if default else set())))
+    return ", ".join(
+        versions.newest_first({build.cuda for build in found.values()} | ({default} if default else set()))
+    )
 
 
 class CudnnOfWheel(Rule):
@@ -167,7 +169,9 @@ class BaseTag(Rule):
             kind, source = _base_source(stack, facts)
             values |= {"base": stack.base.reference, "cudnn": stack.base.cudnn or "none"}
             return [self.finds(True, f"{kind}.{stack.base.toolkit}", source, **values)]
-        others = [v for v in versions.newest_first(facts.cuda.toolkits) if base_for(v, flavor, stack.os, facts, cudnn=cudnn)]
+        others = [
+            v for v in versions.newest_first(facts.cuda.toolkits) if base_for(v, flavor, stack.os, facts, cudnn=cudnn)
+        ]
         values["others"] = ", ".join(others) or "none"
         values["why"] = _why_no_base(stack, flavor, facts)
         return [self.finds(False, "base_images.images", facts.base_images.sources["dockerfiles"], **values)]
@@ -241,7 +245,9 @@ class OneSetOfLibraries(Rule):
             return []
         (_, torch, row, source), (_, flow, other, _) = found
         ours, theirs = (wheel_of(r, stack.platform).requires for r in (row, other))
-        clash = [f"{p} {ours[p]} against {theirs[p]}" for p in sorted(ours) if p in theirs and _clash(ours[p], theirs[p])]
+        clash = [
+            f"{p} {ours[p]} against {theirs[p]}" for p in sorted(ours) if p in theirs and _clash(ours[p], theirs[p])
+        ]
         values = {"torch": torch, "tensorflow": flow, "clash": "; ".join(clash), "cudnn": stack.cudnn or "none"}
         return [self.finds(not clash, f"pytorch.releases.{torch}.wheels", source, **values)]
 

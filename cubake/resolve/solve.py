@@ -1,4 +1,4 @@
-"""Room 3's door: a cell and the facts give a stack with its reasons, or a refusal with the evidence and what is near."""
+"""Room 3's door: a cell and the facts give a stack with its reasons, or a refusal with evidence and what is near."""
 
 from __future__ import annotations
 

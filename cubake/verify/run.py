@@ -20,7 +20,7 @@ from cubake.verify.judge import judge
 from cubake.verify.runner import need_client, probes, run_suite
 from cubake.verify.types import VerifyRecord
 
-PROBE_FOLDER = "/tmp"  # noqa: S108  of the container, which is ours alone
+PROBE_FOLDER = "/tmp"
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,12 @@ def find_gpu(image_id: str, engine: Engine, options: Options) -> Gpu:
             with engine.container(image_id, request, None):
                 return Gpu(request, "")
         except CubakeError as error:
-            reasons.append(error.message.rpartition(": ")[2])
-    reason = f"this engine hands out no GPU ({'; '.join(dict.fromkeys(reasons))})"
+            reasons.append(f"{request}: {error.message}")
+    reason = f"this engine hands out no GPU, tried {' and '.join(asked)}"
     if options.gpu != "auto":
-        raise Unavailable(reason, "check the NVIDIA driver and the NVIDIA Container Toolkit, or use --gpu auto")
+        raise Unavailable(
+            "; ".join(reasons), "check the NVIDIA driver and the NVIDIA Container Toolkit, or use --gpu auto"
+        )
     return Gpu(None, reason)
 
 

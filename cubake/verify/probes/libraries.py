@@ -13,8 +13,8 @@ for name, path in libraries().items():
     if child == 0:
         try:
             ctypes.CDLL(path, mode=os.RTLD_NOW)
-        except OSError as error:
-            os.write(writing, str(error).encode()[:4000])
+        except OSError as refusal:
+            os.write(writing, str(refusal).encode()[:4000])
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:

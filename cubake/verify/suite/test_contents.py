@@ -10,7 +10,9 @@ import pytest
 # Plug-ins that libraries open only where their fabric is installed; each needs software no CUDA image carries.
 OPTIONAL = re.compile(r"^lib(cufile_rdma|nvshmem_(transport|bootstrap)_)")
 # One copy of each: the libraries that break when two versions meet in one process.
-SINGLE = re.compile(r"^lib(cudart|cublas|cublasLt|cudnn\w*|cufft|curand|cusolver|cusparse|nvJitLink|nvrtc|nccl)\.so\.\d+$")
+SINGLE = re.compile(
+    r"^lib(cudart|cublas|cublasLt|cudnn\w*|cufft|curand|cusolver|cusparse|nvJitLink|nvrtc|nccl)\.so\.\d+$"
+)
 NEEDS_DRIVER = re.compile(r"lib(cuda|nvidia-ml)\.so\.1: cannot open")
 BUILD_ONLY = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "DEBIAN_FRONTEND", "UV_", "PIP_INDEX", "HTTP_PROXY")
 
@@ -105,7 +107,9 @@ def _soname(name: str) -> str:
 def test_driver_libraries(host: Any) -> None:
     """The driver's libraries come from the host; a copy in the image would be loaded instead of them."""
     names = r"\( -name 'libcuda.so*' -o -name 'libnvidia-*.so*' -o -name 'libnvcuvid.so*' \)"
-    done = host.run(f"find / -xdev {names} -not -path '*/stubs/*' -not -path '*/compat/*' -not -path '/usr/local/nvidia/*'")
+    done = host.run(
+        f"find / -xdev {names} -not -path '*/stubs/*' -not -path '*/compat/*' -not -path '/usr/local/nvidia/*'"
+    )
     assert not done.stdout.strip(), f"driver libraries in the image: {' '.join(done.stdout.split())}"
     cached = host.run("/sbin/ldconfig -p").stdout
     assert "/stubs/" not in cached, "a stub library is on the loader's path"
@@ -115,7 +119,9 @@ def test_driver_libraries(host: Any) -> None:
 def test_clean(host: Any, promised: dict[str, Any]) -> None:
     """Nothing of the build is left: no uv, no CA bundle, no caches, no package lists, no build-time environment."""
     looked = "/mnt /media /locks /var/lib/apt/lists /var/cache/apt/archives /root/.cache"
-    left = host.run(f"find {looked} -type f -not -name lock 2> /dev/null; find / -xdev -type f \\( -name uv -o -name ca.pem \\)")
+    left = host.run(
+        f"find {looked} -type f -not -name lock 2> /dev/null; find / -xdev -type f \\( -name uv -o -name ca.pem \\)"
+    )
     assert not left.stdout.strip(), f"left from the build: {' '.join(left.stdout.split()[:20])}"
     named = [line.partition("=")[0] for line in promised["image"]["env"] if line.startswith(BUILD_ONLY)]
     assert not named, f"build-time variables in the image: {', '.join(named)}"
@@ -133,7 +139,9 @@ def test_pytorch(ask: Any, promised: dict[str, Any], measured: dict[str, Any]) -
     found = ask("pytorch.py")
     measured.update(found)
     stack, arch = promised["stack"], promised["arch"]
-    assert found["version"].partition("+")[0] == stack["pytorch"], f"torch is {found['version']}, not {stack['pytorch']}"
+    assert found["version"].partition("+")[0] == stack["pytorch"], (
+        f"torch is {found['version']}, not {stack['pytorch']}"
+    )
     assert found["cuda"] == stack["cuda"], f"torch is built with CUDA {found['cuda']}, the plan says {stack['cuda']}"
     want = sorted([*arch["sass"], *arch["ptx"]])
     assert sorted(found["arch"]) == want, f"torch has code for {found['arch']}, the facts say {want}"
@@ -147,7 +155,9 @@ def test_tensorflow(ask: Any, promised: dict[str, Any], measured: dict[str, Any]
     assert found["version"] == stack["tensorflow"], f"tensorflow is {found['version']}, not {stack['tensorflow']}"
     assert found["is_cuda_build"], "tensorflow is a CPU build"
     if not stack["pytorch"]:
-        assert f"{found['cuda']}.".startswith(f"{stack['cuda']}."), f"built with CUDA {found['cuda']}, not {stack['cuda']}"
+        assert f"{found['cuda']}.".startswith(f"{stack['cuda']}."), (
+            f"built with CUDA {found['cuda']}, not {stack['cuda']}"
+        )
         want = sorted([*arch["sass"], *arch["ptx"]])
         assert sorted(found["arch"]) == want, f"tensorflow has code for {found['arch']}, the facts say {want}"
 
@@ -164,5 +174,7 @@ def test_nvcc(host: Any, promised: dict[str, Any], measured: dict[str, Any]) -> 
     target = max(promised["arch"]["sass"] or ["sm_90"], key=lambda name: int(name.partition("_")[2]))
     source = "__global__ void add(float *a, const float *b) { a[threadIdx.x] += b[threadIdx.x]; }"
     host.run("printf %s > /tmp/add.cu", source + "\n")
-    done = host.run("nvcc -arch=%s -cubin -o /tmp/add.cubin /tmp/add.cu && head -c 4 /tmp/add.cubin | tail -c 3", target)
+    done = host.run(
+        "nvcc -arch=%s -cubin -o /tmp/add.cubin /tmp/add.cu && head -c 4 /tmp/add.cubin | tail -c 3", target
+    )
     assert done.rc == 0 and done.stdout == "ELF", f"nvcc -arch={target} failed: {done.stderr.strip()[-800:]}"
