@@ -157,19 +157,17 @@ class Console:
         for driver, count in served(plan.images, plan.matrix.drivers).items():
             self._out.print(f"  driver {driver}: new enough for the CUDA libraries of {count}", markup=False)
 
-    def locked(self, plan: Plan, failures: Sequence[tuple[Image, Exception]]) -> int:
+    def locked(self, plan: Plan, failures: Sequence[tuple[Image, CubakeError]]) -> int:
         """What `lock` did; the exit code of the worst failure."""
         for image, error in failures:
-            hint = f"\n  -> {error.hint}" if isinstance(error, CubakeError) and error.hint else ""
-            self._err.print(Text(f"{image.name}: {error}{hint}"))
+            self._err.print(Text(f"{image.name}: {error}" + (f"\n  -> {error.hint}" if error.hint else "")))
         document = {
             "images": [image.name for image in plan.images],
             "failed": [{"name": image.name, "error": str(error)} for image, error in failures],
         }
         bad = f"; {len(failures)} could not be locked" if failures else ""
         self.result(f"{len(plan.images) - len(failures)} images are locked{bad}", document)
-        codes = [error.exit_code if isinstance(error, CubakeError) else 1 for _, error in failures]
-        return min(codes, default=0)
+        return min((error.exit_code for _, error in failures), default=0)
 
     def rendered(self, plan: Plan, changed: Sequence[str]) -> None:
         for image in plan.unlocked:

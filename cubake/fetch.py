@@ -11,9 +11,13 @@ import subprocess
 import tempfile
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
+from packaging.tags import Tag, compatible_tags, cpython_tags
+from packaging.utils import parse_wheel_filename
 from uv import find_uv_bin
 
 from cubake.errors import Refused, Unavailable
@@ -48,7 +52,7 @@ def resolve(asked: LockInput, sources: Sources) -> tuple[Package, ...]:
             check=False,
         )
     if done.returncode == 0:
-        return tuple(_package(row) for row in tomllib.loads(done.stdout).get("packages", []))
+        return tuple(_package(row, asked) for row in tomllib.loads(done.stdout).get("packages", []))
     what = f"cannot lock {'; '.join(asked.requirements)} for Python {asked.python} on {asked.platform}"
     reason = " ".join(line.strip(_BOX) for line in done.stderr.strip().splitlines()[-12:])
     if any(word in reason for word in _UNREACHABLE):
@@ -85,7 +89,31 @@ def _environment(sources: Sources) -> dict[str, str]:
     return kept
 
 
-def _package(row: dict[str, Any]) -> Package:
-    wheels = row["wheels"]
-    assert len(wheels) == 1, f"{row['name']}: one wheel expected, {len(wheels)} given"
-    return Package(row["name"], row["version"], wheels[0]["hashes"]["sha256"], wheels[0]["size"])
+def _package(row: dict[str, Any], asked: LockInput) -> Package:
+    """The wheel an installer would take of those that fit: the most specific tag, then the highest build tag (a
+    release that was uploaded again, such as torch 2.10.0, differs in that alone). Its size is 0 where the index tells
+    none."""
+    order = {tag: rank for rank, tag in enumerate(_tags(asked))}
+
+    def rank(wheel: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
+        _, _, build, tags = parse_wheel_filename(PurePosixPath(unquote(urlsplit(wheel["url"]).path)).name)
+        return min(order.get(tag, len(order)) for tag in tags), (-build[0] if build else 0,)
+
+    wheel = min(row["wheels"], key=rank)
+    if "sha256" not in wheel.get("hashes", {}):
+        raise Refused(f"{row['name']} {row['version']}: the index gives no SHA-256 of its wheel", "use one that does")
+    return Package(row["name"], row["version"], wheel["hashes"]["sha256"], wheel.get("size", 0))
+
+
+@cache
+def _tags(asked: LockInput) -> tuple[Tag, ...]:
+    """The tags that fit the lock's Python and platform, best first."""
+    architecture, _, glibc = asked.platform.partition("-manylinux_2_")
+    platforms = [f"manylinux_2_{minor}_{architecture}" for minor in range(int(glibc), 4, -1)]
+    # The older spellings of the same promises (PEP 600).
+    for old, minor in (("2014", 17), ("2010", 12), ("1", 5)):
+        platforms.insert(platforms.index(f"manylinux_2_{minor}_{architecture}") + 1, f"manylinux{old}_{architecture}")
+    platforms.append(f"linux_{architecture}")
+    major, minor = (int(part) for part in asked.python.split("."))
+    cpython = cpython_tags((major, minor), platforms=platforms)
+    return (*cpython, *compatible_tags((major, minor), f"cp{major}{minor}", platforms))

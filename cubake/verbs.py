@@ -8,12 +8,13 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 from cubake import fetch, files
 from cubake.console import Console
-from cubake.errors import InputError, Refused
+from cubake.errors import CubakeError, InputError, Refused
 from cubake.events import Note
 from cubake.facts import load as load_facts
 from cubake.matrix import Matrix, load_matrix
@@ -23,6 +24,7 @@ from cubake.plan.document import plan_document
 from cubake.plan.lock import LockInput
 from cubake.render import Templates, drift, rendered
 
+LOCKS_AT_ONCE = 8  # the resolver waits for the index, not for us
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY")
 
 
@@ -48,24 +50,36 @@ def plan(options: Options) -> int:
 def lock(options: Options) -> int:
     """Lock what has no lock, or another question's. Images with the same question share one answer."""
     console = Console(options)
-    planned = _select(_plan(options), options)
+    whole_plan = _plan(options)
+    planned = _select(whole_plan, options)
+    # What another image of the matrix is locked to answers the same question here: only --upgrade asks again.
+    known = {} if options.upgrade else {i.lock_input: i.lock.packages for i in whole_plan.images if i.lock and i.locked}
+    wanted = planned.images if options.upgrade else planned.unlocked
+    asked = list(dict.fromkeys(image.lock_input for image in wanted if image.lock_input not in known))
     sources = _sources(planned.matrix, options)
-    answers: dict[LockInput, tuple[Package, ...]] = {}
-    failures: list[tuple[Image, Exception]] = []
-    # An image locked before answers the same question of another: only an --upgrade asks the index again.
-    if not options.upgrade:
-        answers = {i.lock_input: i.lock.packages for i in _plan(options).images if i.lock and i.locked}
-    for image in planned.images if options.upgrade else planned.unlocked:
+    failures: dict[LockInput, CubakeError] = {}
+
+    def answer(question: LockInput) -> None:
+        """Written at once: a run that is stopped keeps what it has."""
         try:
-            if image.lock_input not in answers:
-                console.announce(Note(f"locking {image.name}"))
-                answers[image.lock_input] = fetch.resolve(image.lock_input, sources)
-        except Exception as error:
-            failures.append((image, error))
-            continue
-        path = options.images / image.name / files.LOCK
-        files.write(path, lock_text(image.lock_input, answers[image.lock_input]))
-    return console.locked(planned, failures)
+            packages = fetch.resolve(question, sources)
+        except CubakeError as error:  # one image's refusal must not lose the others' locks
+            failures[question] = error
+            return
+        _write_locks(wanted, question, packages, options)
+        console.announce(Note(f"locked {'; '.join(question.requirements)} for Python {question.python}"))
+
+    for question, packages in known.items():
+        _write_locks(wanted, question, packages, options)
+    with ThreadPoolExecutor(LOCKS_AT_ONCE) as pool:
+        list(pool.map(answer, asked))
+    return console.locked(planned, [(i, failures[i.lock_input]) for i in wanted if i.lock_input in failures])
+
+
+def _write_locks(images: Iterable[Image], question: LockInput, packages: tuple[Package, ...], options: Options) -> None:
+    for image in images:
+        if image.lock_input == question:
+            files.write(options.images / image.name / files.LOCK, lock_text(question, packages))
 
 
 def render(options: Options) -> int:

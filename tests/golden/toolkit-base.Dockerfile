@@ -1,0 +1,56 @@
+# cuda12.6-py3.10-ubuntu22.04-base
+# Rendered by `python build.py render` from matrix.yaml and templates/. Do not edit: change those and render again.
+ARG BASE=nvidia/cuda:12.6.3-base-ubuntu22.04
+ARG TOOLS=ghcr.io/astral-sh/uv:0.13.9
+
+FROM ${TOOLS} AS tools
+
+# Each layer's share of the lock, so that a change in one leaves the others cached.
+FROM ${BASE} AS locks
+COPY requirements.lock /locks/
+RUN mkdir /locks/1-packages && grep -E \
+    '^(pip)==' \
+    /locks/requirements.lock > /locks/1-packages/requirements.lock
+
+FROM ${BASE}
+SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
+ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64
+
+RUN --mount=type=bind,from=tools,target=/mnt \
+    if dpkg-query --show ca-certificates python3.10 > /dev/null 2>&1; then exit 0; fi; \
+    export DEBIAN_FRONTEND=noninteractive; \
+    if [ -s /mnt/ca.pem ]; then ca=(-o Acquire::https::CAInfo=/mnt/ca.pem); else ca=(); fi; \
+    rm -f /etc/apt/sources.list.d/cuda*; \
+    apt-get "${ca[@]}" -o Acquire::Retries=3 update; \
+    apt-get "${ca[@]}" -o Acquire::Retries=3 install -y --no-install-recommends ca-certificates python3.10; \
+    apt-get clean; \
+    rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
+ENV VIRTUAL_ENV=/opt/venv \
+    PATH=/opt/venv/bin:${PATH}
+RUN --mount=type=bind,from=tools,target=/mnt \
+    /mnt/uv venv --quiet --no-cache --no-config --python /usr/bin/python3.10 /opt/venv
+ARG INDEX_URL=
+ARG EXTRA_INDEX_URLS=
+
+# packages: 0.0 MB of wheels
+RUN --mount=type=bind,from=tools,target=/mnt \
+    --mount=type=bind,from=locks,source=/locks/1-packages,target=/media \
+    --mount=type=cache,id=cubake-uv,target=/root/.cache \
+    if [ -s /mnt/ca.pem ]; then export SSL_CERT_FILE=/mnt/ca.pem; fi; \
+    if [ -n "${INDEX_URL}" ]; then export UV_DEFAULT_INDEX="${INDEX_URL}"; fi; \
+    export UV_INDEX="${EXTRA_INDEX_URLS}" UV_LINK_MODE=copy UV_CACHE_DIR=/root/.cache/uv UV_HTTP_TIMEOUT=300; \
+    /mnt/uv pip install --no-config --no-deps --require-hashes --only-binary :all: --compile-bytecode \
+    -r /media/requirements.lock
+
+WORKDIR /workspace
+ENTRYPOINT []
+CMD ["/bin/bash"]
+LABEL io.cubake.cuda="12.6" \
+      io.cubake.driver.library_floor="525.60.13" \
+      io.cubake.flavor="base" \
+      io.cubake.name="cuda12.6-py3.10-ubuntu22.04-base" \
+      io.cubake.os="ubuntu22.04" \
+      io.cubake.profile="prod" \
+      io.cubake.python="3.10" \
+      org.opencontainers.image.title="CUDA 12.6, Python 3.10 on ubuntu22.04" \
+      org.opencontainers.image.version="cuda12.6-py3.10-ubuntu22.04-base"

@@ -1,0 +1,89 @@
+# pytorch2.6.0-cuda12.4-cudnn9.1-py3.11-debian12-runtime-test
+# Rendered by `python build.py render` from matrix.yaml and templates/. Do not edit: change those and render again.
+ARG BASE=cubake/cuda:12.4.1-base-debian12
+ARG TOOLS=ghcr.io/astral-sh/uv:0.13.9
+
+FROM ${TOOLS} AS tools
+
+# Each layer's share of the lock, so that a change in one leaves the others cached.
+FROM ${BASE} AS locks
+COPY requirements.lock /locks/
+RUN mkdir /locks/1-cuda-libraries && grep -E \
+    '^(nvidia-cublas-cu12|nvidia-cudnn-cu12|nvidia-nccl-cu12)==' \
+    /locks/requirements.lock > /locks/1-cuda-libraries/requirements.lock
+RUN mkdir /locks/2-packages && grep -E \
+    '^(filelock|numpy|pip)==' \
+    /locks/requirements.lock > /locks/2-packages/requirements.lock
+RUN mkdir /locks/3-framework && grep -E \
+    '^(torch|triton)==' \
+    /locks/requirements.lock > /locks/3-framework/requirements.lock
+
+FROM ${BASE}
+SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
+ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64
+
+# The wheels bring their own CUDA runtime: the base's would be a second copy.
+RUN rm -f /usr/local/cuda*/targets/*/lib/libcudart.so* && ldconfig
+RUN --mount=type=bind,from=tools,target=/mnt \
+    if dpkg-query --show ca-certificates gcc libc6-dev libpython3.11-dev python3.11 > /dev/null 2>&1; then exit 0; fi; \
+    export DEBIAN_FRONTEND=noninteractive; \
+    if [ -s /mnt/ca.pem ]; then ca=(-o Acquire::https::CAInfo=/mnt/ca.pem); else ca=(); fi; \
+    rm -f /etc/apt/sources.list.d/cuda*; \
+    apt-get "${ca[@]}" -o Acquire::Retries=3 update; \
+    apt-get "${ca[@]}" -o Acquire::Retries=3 install -y --no-install-recommends ca-certificates gcc libc6-dev libpython3.11-dev python3.11; \
+    apt-get clean; \
+    rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
+ENV VIRTUAL_ENV=/opt/venv \
+    PATH=/opt/venv/bin:${PATH}
+RUN --mount=type=bind,from=tools,target=/mnt \
+    /mnt/uv venv --quiet --no-cache --no-config --python /usr/bin/python3.11 /opt/venv
+ARG INDEX_URL=
+ARG EXTRA_INDEX_URLS=
+
+# CUDA libraries: 0.1 MB of wheels
+RUN --mount=type=bind,from=tools,target=/mnt \
+    --mount=type=bind,from=locks,source=/locks/1-cuda-libraries,target=/media \
+    --mount=type=cache,id=cubake-uv,target=/root/.cache \
+    if [ -s /mnt/ca.pem ]; then export SSL_CERT_FILE=/mnt/ca.pem; fi; \
+    if [ -n "${INDEX_URL}" ]; then export UV_DEFAULT_INDEX="${INDEX_URL}"; fi; \
+    export UV_INDEX="${EXTRA_INDEX_URLS}" UV_LINK_MODE=copy UV_CACHE_DIR=/root/.cache/uv UV_HTTP_TIMEOUT=300; \
+    /mnt/uv pip install --no-config --no-deps --require-hashes --only-binary :all: --compile-bytecode \
+    -r /media/requirements.lock
+
+# packages: 0.0 MB of wheels
+RUN --mount=type=bind,from=tools,target=/mnt \
+    --mount=type=bind,from=locks,source=/locks/2-packages,target=/media \
+    --mount=type=cache,id=cubake-uv,target=/root/.cache \
+    if [ -s /mnt/ca.pem ]; then export SSL_CERT_FILE=/mnt/ca.pem; fi; \
+    if [ -n "${INDEX_URL}" ]; then export UV_DEFAULT_INDEX="${INDEX_URL}"; fi; \
+    export UV_INDEX="${EXTRA_INDEX_URLS}" UV_LINK_MODE=copy UV_CACHE_DIR=/root/.cache/uv UV_HTTP_TIMEOUT=300; \
+    /mnt/uv pip install --no-config --no-deps --require-hashes --only-binary :all: --compile-bytecode \
+    -r /media/requirements.lock
+
+# framework: 0.0 MB of wheels
+RUN --mount=type=bind,from=tools,target=/mnt \
+    --mount=type=bind,from=locks,source=/locks/3-framework,target=/media \
+    --mount=type=cache,id=cubake-uv,target=/root/.cache \
+    if [ -s /mnt/ca.pem ]; then export SSL_CERT_FILE=/mnt/ca.pem; fi; \
+    if [ -n "${INDEX_URL}" ]; then export UV_DEFAULT_INDEX="${INDEX_URL}"; fi; \
+    export UV_INDEX="${EXTRA_INDEX_URLS}" UV_LINK_MODE=copy UV_CACHE_DIR=/root/.cache/uv UV_HTTP_TIMEOUT=300; \
+    /mnt/uv pip install --no-config --no-deps --require-hashes --only-binary :all: --compile-bytecode \
+    -r /media/requirements.lock
+
+ENV CUBLAS_WORKSPACE_CONFIG=":4096:8" \
+    TF_DETERMINISTIC_OPS="1" \
+    PYTHONHASHSEED="0"
+WORKDIR /workspace
+ENTRYPOINT []
+CMD ["/bin/bash"]
+LABEL io.cubake.cuda="12.4" \
+      io.cubake.cudnn="9.1.0.70" \
+      io.cubake.driver.library_floor="525.60.13" \
+      io.cubake.flavor="runtime" \
+      io.cubake.name="pytorch2.6.0-cuda12.4-cudnn9.1-py3.11-debian12-runtime-test" \
+      io.cubake.os="debian12" \
+      io.cubake.profile="test" \
+      io.cubake.python="3.11" \
+      io.cubake.pytorch="2.6.0" \
+      org.opencontainers.image.title="pytorch 2.6.0, CUDA 12.4, Python 3.11 on debian12" \
+      org.opencontainers.image.version="pytorch2.6.0-cuda12.4-cudnn9.1-py3.11-debian12-runtime-test"
