@@ -145,7 +145,6 @@ class Engine:
                     labels=OWNER,
                     device_requests=requests_,
                     network_mode=network or "none",
-                    init=True,
                 )
                 created.start()
                 yield str(created.id)
@@ -212,4 +211,6 @@ def _check(response: Any) -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    """The engine's own words where it answered, without the HTTP around them."""
+    said = str(getattr(error, "explanation", None) or error)
+    return (said.strip().splitlines() or [type(error).__name__])[0]
