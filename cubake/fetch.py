@@ -21,9 +21,8 @@ from packaging.utils import parse_wheel_filename
 from uv import find_uv_bin
 
 from cubake.errors import Refused, Unavailable
-from cubake.plan.lock import LockInput, Package
+from cubake.plan.lock import PYTORCH_INDEX, LockInput, Package
 
-PYTORCH_INDEX = "https://download.pytorch.org/whl"
 _BOX = " \u00d7\u251c\u2500\u25b6\u2570\u256f\u2502"  # what uv draws around an explanation
 _UNREACHABLE = ("error sending request", "Failed to fetch", "Could not connect", "dns error", "client error (Connect)")
 

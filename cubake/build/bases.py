@@ -17,6 +17,7 @@ from cubake.build.types import BuildOptions
 from cubake.errors import Refused, Unavailable
 from cubake.events import Announce, Began, Ended, Note
 from cubake.facts import Facts
+from cubake.plan.lock import PYTORCH_INDEX
 from cubake.render import Templates
 from cubake.render.context import UV, base_context
 from cubake.resolve import Stack
@@ -142,13 +143,14 @@ class Bases:
         return done.image
 
 
-def build_args(options: BuildOptions) -> dict[str, str]:
-    """Build arguments every build takes. Proxies are predefined ones: BuildKit keeps them out of image and cache."""
+def build_args(options: BuildOptions, index: str | None = None) -> dict[str, str]:
+    """Build arguments every build takes; ``index`` is PyTorch's own, for an image whose wheels come from there. Proxies are predefined ones: BuildKit keeps them out of image and cache."""
     args = dict(options.proxies)
     if options.index_url:
         args["INDEX_URL"] = options.index_url
-    if options.extra_index_urls:
-        args["EXTRA_INDEX_URLS"] = " ".join(options.extra_index_urls)
+    extra = [*([f"{PYTORCH_INDEX}/{index}"] if index else []), *options.extra_index_urls]
+    if extra:
+        args["EXTRA_INDEX_URLS"] = " ".join(extra)
     if options.python_mirror:
         args["PYTHON_MIRROR"] = options.python_mirror
     return args

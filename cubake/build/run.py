@@ -98,7 +98,7 @@ def _attempt(image: Image, files: Files, bases: Bases, announce: Announce, start
             "tools": UV,
             "sources": repr((options.index_url, options.extra_index_urls, options.python_mirror)),
         },
-        args=build_args(options) | {"BASE": base.reference, "TOOLS": bases.tools()},
+        args=build_args(options, image.stack.index) | {"BASE": base.reference, "TOOLS": bases.tools()},
         log=log,
         network=options.network,
         no_cache=options.no_cache,

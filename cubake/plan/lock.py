@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from cubake.errors import InputError
 
 COMMAND = "python build.py lock"
+PYTORCH_INDEX = "https://download.pytorch.org/whl"  # where the CUDA builds are that are not the default one
 _LINE = re.compile(
     r"^(?P<name>[a-z0-9-]+)==(?P<version>\S+) --hash=sha256:(?P<sha256>[0-9a-f]{64})  # (?P<bytes>\d+) bytes$"
 )

@@ -31,7 +31,8 @@ class ImageContext:
     matrix: str
     base: str
     tools: str
-    one_cudart: bool
+    one_set: bool
+    flavor: str
     apt_packages: tuple[str, ...]
     python: str
     standalone_python: bool
@@ -52,7 +53,8 @@ def image_context(image: Image, facts: Facts, matrix: str) -> ImageContext:
         matrix=matrix,
         base=stack.base.reference,
         tools=TOOLS,
-        one_cudart=bool(stack.frameworks) and stack.flavor != "devel",
+        one_set=bool(stack.frameworks),  # the wheels', not the base's
+        flavor=stack.flavor,
         apt_packages=apt_packages(stack, own_python=own),
         python=stack.python,
         standalone_python=not own,
