@@ -166,23 +166,30 @@ def _select(planned: Plan, options: Options) -> Plan:
 
 def _show_plan(planned: Plan, options: Options, console: Console) -> int:
     console.planned(planned, plan_document(planned))
-    return 3 if _conflicts(planned) else 0
+    conflict = _conflict(planned)
+    return conflict.exit_code if conflict else 0
 
 
-def _conflicts(planned: Plan) -> list[Any]:
-    return [refused for refused in planned.refused if refused.cell.on_conflict == "fail"]
+def _conflict(planned: Plan) -> CubakeError | None:
+    """What stops a run: refused cells that the matrix does not let be skipped. A name that does not exist at all is a
+    wrong file; two things that do not fit are a refusal."""
+    from cubake.resolve.explain import sentence  # only for a message
+
+    stopping = [refused for refused in planned.refused if refused.cell.on_conflict == "fail"]
+    if not stopping:
+        return None
+    lines = [
+        f"{one.cell.position}: {one.cell} cannot work: {'; '.join(map(sentence, one.because))}" for one in stopping
+    ]
+    absent = any(evidence.absent for one in stopping for evidence in one.because)
+    kind = InputError if absent else Refused
+    return kind("\n".join(lines), "`plan` shows what would work instead; `on_conflict: skip` leaves it out")
 
 
 def _refuse_conflicts(planned: Plan) -> None:
-    from cubake.resolve.explain import sentence
-
-    lines = []
-    for refused in _conflicts(planned):
-        lines.append(
-            f"{refused.cell.position}: {refused.cell} cannot work: {'; '.join(map(sentence, refused.because))}"
-        )
-    if lines:
-        raise Refused("\n".join(lines), "`plan` shows what would work instead; `on_conflict: skip` leaves it out")
+    conflict = _conflict(planned)
+    if conflict:
+        raise conflict
 
 
 def _texts(planned: Plan, options: Options) -> dict[str, str]:

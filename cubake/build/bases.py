@@ -144,7 +144,10 @@ class Bases:
 
 
 def build_args(options: BuildOptions, index: str | None = None) -> dict[str, str]:
-    """Build arguments every build takes; ``index`` is PyTorch's own, for an image whose wheels come from there. Proxies are predefined ones: BuildKit keeps them out of image and cache."""
+    """Build arguments every build takes; ``index`` is PyTorch's own, for an image whose wheels come from there.
+
+    Proxies are predefined arguments: BuildKit keeps them out of image and cache.
+    """
     args = dict(options.proxies)
     if options.index_url:
         args["INDEX_URL"] = options.index_url

@@ -32,8 +32,9 @@ class Rule:
     def check(self, cell: Cell, stack: Stack, facts: Facts) -> list[Evidence]:
         raise NotImplementedError
 
-    def finds(self, ok: bool, fact: str, source: Source, **values: str) -> Evidence:
-        return Evidence(self.id, ok, tuple(values.items()), fact, f"{source.text} ({source.confidence})")
+    def finds(self, ok: bool, fact: str, source: Source, *, absent: bool = False, **values: str) -> Evidence:
+        said = f"{source.text} ({source.confidence})"
+        return Evidence(self.id, ok, tuple(values.items()), fact, said, absent)
 
 
 def releases(stack: Stack, facts: Facts) -> list[tuple[str, str, Release, Source]]:
@@ -58,7 +59,7 @@ class KnownOs(Rule):
         source = facts.os.sources["distribution"]
         known = stack.os in facts.os.releases
         values = {"os": stack.os, "known": ", ".join(facts.os.releases)}
-        return [] if known else [self.finds(False, "os.releases", source, **values)]
+        return [] if known else [self.finds(False, "os.releases", source, absent=True, **values)]
 
 
 class CudaBuild(Rule):
@@ -174,7 +175,8 @@ class BaseTag(Rule):
         ]
         values["others"] = ", ".join(others) or "none"
         values["why"] = _why_no_base(stack, flavor, facts)
-        return [self.finds(False, "base_images.images", facts.base_images.sources["dockerfiles"], **values)]
+        source, os = facts.base_images.sources["dockerfiles"], facts.os.releases.get(stack.os)
+        return [self.finds(False, "base_images.images", source, absent=os is not None and os.nvidia_cuda, **values)]
 
 
 def _base_source(stack: Stack, facts: Facts) -> tuple[str, Source]:
@@ -289,7 +291,7 @@ def unknown(cell: Cell, facts: Facts) -> Evidence:
         if want and not any(versions.matches(want, version) for version in file.releases):
             near = ", ".join(versions.newest_first({versions.minor(version) for version in file.releases})[:8])
             values = (("what", name), ("want", want), ("near", near))
-            return Evidence("R-000", False, values, f"{name}.releases", file.sources["wheel"].text)
+            return Evidence("R-000", False, values, f"{name}.releases", file.sources["wheel"].text, absent=True)
     near = ", ".join(versions.newest_first(facts.cuda.toolkits))
     values = (("what", "CUDA"), ("want", cell.get("cuda") or "any"), ("near", near))
-    return Evidence("R-000", False, values, "cuda.toolkits", next(iter(facts.cuda.sources.values())).text)
+    return Evidence("R-000", False, values, "cuda.toolkits", next(iter(facts.cuda.sources.values())).text, absent=True)

@@ -12,6 +12,7 @@ class Evidence:
     """What one rule found. ``values`` fill the rule's sentence; wording lives in ``explain``.
 
     ``fact`` is the place in the facts (``pytorch.releases.2.6.0``) and ``source`` where that row comes from.
+    ``absent``: what was named does not exist at all (a wrong file), as against two things that do not fit.
     """
 
     rule: str
@@ -19,6 +20,7 @@ class Evidence:
     values: tuple[tuple[str, str], ...]
     fact: str
     source: str
+    absent: bool = False
 
 
 @dataclass(frozen=True)
