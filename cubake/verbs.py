@@ -6,7 +6,6 @@ The whole line reads from top to bottom in ``whole``: each stage takes what the 
 from __future__ import annotations
 
 import fnmatch
-import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -23,9 +22,9 @@ from cubake.plan import Image, Package, Plan, lock_text, make_plan
 from cubake.plan.document import plan_document
 from cubake.plan.lock import LockInput
 from cubake.render import Templates, drift, rendered
+from cubake.sources import build_options, lock_sources
 
 LOCKS_AT_ONCE = 8  # the resolver waits for the index, not for us
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY")
 
 
 def whole(options: Options) -> int:
@@ -56,7 +55,7 @@ def lock(options: Options) -> int:
     known = {} if options.upgrade else {i.lock_input: i.lock.packages for i in whole_plan.images if i.lock and i.locked}
     wanted = planned.images if options.upgrade else planned.unlocked
     asked = list(dict.fromkeys(image.lock_input for image in wanted if image.lock_input not in known))
-    sources = _sources(planned.matrix, options)
+    sources = lock_sources(planned.matrix, options)
     failures: dict[LockInput, CubakeError] = {}
 
     def answer(question: LockInput) -> None:
@@ -235,55 +234,8 @@ def _engine() -> Any:
 def _bases(matrix: Matrix, options: Options, console: Console, engine: Any) -> Any:
     from cubake.build.bases import Bases
 
-    build_options = _build_options(matrix, options)
-    return Bases(engine, build_options, load_facts(), Templates(), console.announce, str(options.out / "logs"))
-
-
-def _build_options(matrix: Matrix, options: Options) -> Any:
-    from cubake.build.types import BuildOptions
-
-    said = matrix.build
-    index = options.index_url or said.index_url
-    extra = options.extra_index_urls or said.extra_index_urls
-    _refuse_credentials([index, *extra])
-    return BuildOptions(
-        jobs=options.jobs,
-        fail_fast=options.fail_fast,
-        no_cache=options.no_cache,
-        base=options.base,
-        network=options.network or said.network,
-        index_url=index,
-        extra_index_urls=tuple(extra),
-        python_mirror=said.python_mirror,
-        registry_mirror=said.registry_mirror,
-        archive_mirrors=said.mirrors,
-        ca_bundle=files.bundle_from_environment(options.ca_bundle or said.ca_bundle),
-        proxies=tuple(_proxies()),
-    )
-
-
-def _proxies() -> Iterable[tuple[str, str]]:
-    for name in _PROXIES:
-        value = os.environ.get(name) or os.environ.get(name.lower())
-        if value:
-            yield from ((name, value), (name.lower(), value))
-
-
-def _refuse_credentials(urls: Iterable[str | None]) -> None:
-    for url in urls:
-        if url and "@" in url.partition("://")[2].partition("/")[0]:
-            shown = url.partition("://")[0] + "://…@" + url.partition("@")[2]
-            raise InputError(f"{shown}: a password in an address would end in the image's history", "use a netrc file")
-
-
-def _sources(matrix: Matrix, options: Options) -> fetch.Sources:
-    said = matrix.build
-    ca = options.ca_bundle or said.ca_bundle
-    return fetch.Sources(
-        index_url=options.index_url or said.index_url,
-        extra_index_urls=tuple(options.extra_index_urls or said.extra_index_urls),
-        find_links=options.find_links or said.find_links,
-        ca_bundle=ca,
+    return Bases(
+        engine, build_options(matrix, options), load_facts(), Templates(), console.announce, str(options.out / "logs")
     )
 
 

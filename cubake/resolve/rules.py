@@ -32,7 +32,7 @@ class Rule:
     def check(self, cell: Cell, stack: Stack, facts: Facts) -> list[Evidence]:
         raise NotImplementedError
 
-    def finds(self, ok: bool, fact: str, source: Source, *, absent: bool = False, **values: str) -> Evidence:
+    def finds(self, ok: bool, fact: str, source: Source, values: dict[str, str], *, absent: bool = False) -> Evidence:
         said = f"{source.text} ({source.confidence})"
         return Evidence(self.id, ok, tuple(values.items()), fact, said, absent)
 
@@ -59,7 +59,7 @@ class KnownOs(Rule):
         source = facts.os.sources["distribution"]
         known = stack.os in facts.os.releases
         values = {"os": stack.os, "known": ", ".join(facts.os.releases)}
-        return [] if known else [self.finds(False, "os.releases", source, absent=True, **values)]
+        return [] if known else [self.finds(False, "os.releases", source, values, absent=True)]
 
 
 class CudaBuild(Rule):
@@ -80,11 +80,11 @@ class CudaBuild(Rule):
         values = {"framework": f"{name} {version}", "cuda": stack.cuda, "default": default or "none (CPU only)"}
         values |= {"platform": stack.platform, "builds": _builds(row, default), "asked": asked or stack.cuda}
         if default is None:
-            return self.finds(False, f"{fact}.wheels", source, **values)
+            return self.finds(False, f"{fact}.wheels", source, values)
         ok = versions.matches(asked and versions.minor(asked), stack.cuda) if name == "pytorch" or asked else True
         if name == "tensorflow" and stack.pytorch:
             ok = versions.major(default) == versions.major(stack.cuda)
-        return self.finds(ok, f"{fact}.indexes.{stack.index}" if stack.index else f"{fact}.wheels", source, **values)
+        return self.finds(ok, f"{fact}.indexes.{stack.index}" if stack.index else f"{fact}.wheels", source, values)
 
 
 def _builds(row: Release, default: str | None) -> str:
@@ -109,7 +109,7 @@ class CudnnOfWheel(Rule):
         asked = cell.get("cudnn")
         values = {"framework": f"{name} {version}", "cudnn": stack.cudnn or "none", "asked": asked or "any"}
         ok = versions.matches(asked, stack.cudnn) and stack.cudnn is not None
-        return [self.finds(ok, f"{name}.releases.{version}.wheels", source, **values)]
+        return [self.finds(ok, f"{name}.releases.{version}.wheels", source, values)]
 
 
 class PythonTag(Rule):
@@ -126,7 +126,7 @@ class PythonTag(Rule):
             has = [tag for tag in wheel_of(row, stack.platform).python if not tag.endswith("t")]
             values = {"framework": f"{name} {version}", "python": stack.python, "has": ", ".join(has) or "none"}
             fact = f"{name}.releases.{version}.wheels.{stack.platform}.python"
-            found.append(self.finds(stack.python in has, fact, source, **values))
+            found.append(self.finds(stack.python in has, fact, source, values))
         return found
 
 
@@ -147,7 +147,7 @@ class Glibc(Rule):
             needs = wheel_of(row, stack.platform).glibc
             values = {"framework": f"{name} {version}", "needs": needs, "os": stack.os, "has": os.glibc}
             ok = versions.key(os.glibc) >= versions.key(needs)
-            found.append(self.finds(ok, f"{name}.releases.{version}.wheels.{stack.platform}.glibc", source, **values))
+            found.append(self.finds(ok, f"{name}.releases.{version}.wheels.{stack.platform}.glibc", source, values))
         return found
 
 
@@ -169,14 +169,14 @@ class BaseTag(Rule):
         if stack.base:
             kind, source = _base_source(stack, facts)
             values |= {"base": stack.base.reference, "cudnn": stack.base.cudnn or "none"}
-            return [self.finds(True, f"{kind}.{stack.base.toolkit}", source, **values)]
+            return [self.finds(True, f"{kind}.{stack.base.toolkit}", source, values)]
         others = [
             v for v in versions.newest_first(facts.cuda.toolkits) if base_for(v, flavor, stack.os, facts, cudnn=cudnn)
         ]
         values["others"] = ", ".join(others) or "none"
         values["why"] = _why_no_base(stack, flavor, facts)
         source, os = facts.base_images.sources["dockerfiles"], facts.os.releases.get(stack.os)
-        return [self.finds(False, "base_images.images", source, absent=os is not None and os.nvidia_cuda, **values)]
+        return [self.finds(False, "base_images.images", source, values, absent=os is not None and os.nvidia_cuda)]
 
 
 def _base_source(stack: Stack, facts: Facts) -> tuple[str, Source]:
@@ -213,7 +213,7 @@ class NoSecondCudnn(Rule):
         name, version, _, source = releases(stack, facts)[0]
         values = {"base": stack.base.reference, "framework": f"{name} {version}", "cudnn": stack.cudnn or "none"}
         ok = not stack.base.flavor.startswith("cudnn")
-        return [self.finds(ok, f"{name}.releases.{version}.wheels", source, **values)]
+        return [self.finds(ok, f"{name}.releases.{version}.wheels", source, values)]
 
 
 class DevelToolkit(Rule):
@@ -230,7 +230,7 @@ class DevelToolkit(Rule):
         name, version, _, source = releases(stack, facts)[0]
         ok = versions.minor(stack.base.toolkit) == stack.cuda
         values = {"framework": f"{name} {version}", "cuda": stack.cuda, "toolkit": stack.base.toolkit}
-        return [self.finds(ok, f"{name}.releases.{version}.wheels", source, **values)]
+        return [self.finds(ok, f"{name}.releases.{version}.wheels", source, values)]
 
 
 class OneSetOfLibraries(Rule):
@@ -251,7 +251,7 @@ class OneSetOfLibraries(Rule):
             f"{p} {ours[p]} against {theirs[p]}" for p in sorted(ours) if p in theirs and _clash(ours[p], theirs[p])
         ]
         values = {"torch": torch, "tensorflow": flow, "clash": "; ".join(clash), "cudnn": stack.cudnn or "none"}
-        return [self.finds(not clash, f"pytorch.releases.{torch}.wheels", source, **values)]
+        return [self.finds(not clash, f"pytorch.releases.{torch}.wheels", source, values)]
 
 
 def _clash(exact: str, other: str) -> bool:
@@ -279,7 +279,7 @@ class Family(Rule):
             if fits is None or not pinned:
                 continue
             values = {"package": name, "version": pinned, "torch": version, "fits": ", ".join(fits) or "none"}
-            found.append(self.finds(pinned in fits, f"pytorch.releases.{version}.family", source, **values))
+            found.append(self.finds(pinned in fits, f"pytorch.releases.{version}.family", source, values))
         return found
 
 
