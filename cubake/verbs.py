@@ -9,7 +9,7 @@ import fnmatch
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cubake import fetch, files
 from cubake.console import Console
@@ -23,6 +23,12 @@ from cubake.plan.document import plan_document
 from cubake.plan.lock import LockInput
 from cubake.render import Templates, drift, rendered
 from cubake.sources import build_options, lock_sources
+
+if TYPE_CHECKING:  # docker-py and the rooms that need it are slow to import, and most verbs need no engine
+    from cubake.build.bases import Bases
+    from cubake.build.engine import Engine
+    from cubake.build.types import BuildRecord
+    from cubake.verify.types import VerifyRecord
 
 LOCKS_AT_ONCE = 8  # the resolver waits for the index, not for us
 
@@ -225,13 +231,13 @@ def _refuse_drift(planned: Plan, options: Options) -> None:
             raise InputError(f"{where}: does not agree with the matrix and the templates", "python build.py render")
 
 
-def _engine() -> Any:
+def _engine() -> Engine:
     from cubake.build.engine import Engine
 
     return Engine()
 
 
-def _bases(matrix: Matrix, options: Options, console: Console, engine: Any) -> Any:
+def _bases(matrix: Matrix, options: Options, console: Console, engine: Engine) -> Bases:
     from cubake.build.bases import Bases
 
     return Bases(
@@ -239,7 +245,7 @@ def _bases(matrix: Matrix, options: Options, console: Console, engine: Any) -> A
     )
 
 
-def _build_images(planned: Plan, options: Options, console: Console, engine: Any) -> Any:
+def _build_images(planned: Plan, options: Options, console: Console, engine: Engine) -> list[BuildRecord]:
     from cubake.build.run import build_images
     from cubake.report.records import write_builds
 
@@ -255,7 +261,9 @@ def _build_images(planned: Plan, options: Options, console: Console, engine: Any
     return records
 
 
-def _verify_images(planned: Plan, options: Options, console: Console, engine: Any, records: Any) -> Any:
+def _verify_images(
+    planned: Plan, options: Options, console: Console, engine: Engine, records: list[BuildRecord] | None
+) -> list[VerifyRecord]:
     from cubake.report.records import write_verdicts
     from cubake.verify.run import verify_images
 
@@ -265,7 +273,9 @@ def _verify_images(planned: Plan, options: Options, console: Console, engine: An
     return verdicts
 
 
-def _report(options: Options, console: Console, planned: Plan, records: Any, verdicts: Any) -> int:
+def _report(
+    options: Options, console: Console, planned: Plan, records: list[BuildRecord], verdicts: list[VerifyRecord]
+) -> int:
     from cubake.report.make import make_report, write_report
 
     made = make_report(planned, records, verdicts)

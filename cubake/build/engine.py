@@ -119,10 +119,11 @@ class Engine:
         api: Any = self._docker.api
         return api._post(api._url(path), **options)
 
-    def tag(self, image_id: str, reference: str) -> None:
-        name, _, tag = reference.rpartition(":")
-        with _answering():
-            self._docker.api.tag(image_id, name, tag)
+    def drop(self, image_id: str) -> None:
+        """Remove an image that lost its tag, unless something still stands on it."""
+        with suppress(DockerException, requests.RequestException):
+            if not (self._docker.images.get(image_id).attrs.get("RepoTags") or []):
+                self._docker.api.remove_image(image_id)
 
     @contextmanager
     def container(self, image: str, gpu: str | None, network: str | None) -> Iterator[str]:

@@ -69,6 +69,8 @@ def build_one(job: Job, engine: Engine, announce: Announce) -> Done:
     image = engine.image(watch.image_id)
     if image is None:
         raise CubakeError(f"{job.tag}: built, but the engine does not show it", "run again")
+    if there and there.id != image.id:
+        engine.drop(there.id)  # several GB that nobody can name any more
     return Done(Outcome.BUILT, image, changed, time.monotonic() - start)
 
 
