@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from cubake import __version__
 from cubake.errors import CubakeError
 from cubake.options import Options
 
@@ -96,7 +97,7 @@ class _Group(click.Group):
 @_gpu
 @click.option("--no-verify", "verify", is_flag=True, flag_value=False, default=True, help="Build without checking.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done and do nothing.")
-@click.version_option(package_name="cubake", prog_name="cubake")
+@click.version_option(__version__, prog_name="cubake")
 @click.pass_context
 def cli(ctx: click.Context, /, matrix: Path | None, **values: Any) -> None:
     """GPU deep-learning images from a compatibility matrix: resolved from facts, rendered, built and verified.
@@ -209,8 +210,7 @@ def main() -> None:
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except CubakeError as error:
-        if _verbose():
-            raise
+        _trace()
         _say(error.message, error.hint)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
@@ -220,14 +220,17 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(1)
     except Exception as error:
-        if _verbose():
-            raise
+        _trace()
         _say(f"internal error: {type(error).__name__}: {error}", "run with -v for the traceback, and please report it")
         sys.exit(1)
 
 
-def _verbose() -> bool:
-    return any(arg in ("-v", "--verbose") for arg in sys.argv[1:])
+def _trace() -> None:
+    """The traceback of the error in hand, with -v; the exit code stays what it is."""
+    if any(arg in ("-v", "--verbose") for arg in sys.argv[1:]):
+        import traceback  # only needed here
+
+        traceback.print_exc()
 
 
 def _say(message: str, hint: str) -> None:

@@ -177,14 +177,15 @@ class Console:
         lines = [*changed, f"{len(changed)} files written" if changed else "everything is in step"]
         self.result("\n".join(lines), {"changed": list(changed), "unlocked": [image.name for image in plan.unlocked]})
 
-    def drifted(self, drifts: Sequence[Drift], stale: Sequence[Image], folder: str) -> int:
+    def drifted(self, drifts: Sequence[Drift], unlocked: Sequence[Image], folder: str) -> int:
         lines = [f"{folder}/{one.path}: {one.why}" for one in drifts]
-        lines += [
-            f"{folder}/{image.name}/requirements.lock: answers another question than the matrix asks" for image in stale
-        ]
+        for image in unlocked:
+            why = "answers another question than the matrix asks" if image.stale else "is missing"
+            lines.append(f"{folder}/{image.name}/requirements.lock: {why}")
         text = "\n".join([*lines, "render again: python build.py render (locks: python build.py lock)"])
         document = {"drift": [{"path": f"{folder}/{one.path}", "why": one.why} for one in drifts]}
-        self.result(text if lines else "everything is in step", document | {"stale": [image.name for image in stale]})
+        names = {"unlocked": [image.name for image in unlocked]}
+        self.result(text if lines else "everything is in step", document | names)
         return 1 if lines else 0
 
     def bases(self, found: Mapping[str, FoundBase]) -> None:

@@ -30,7 +30,7 @@ def build_options(matrix: Matrix, options: Options) -> BuildOptions:
     said = matrix.build
     index = options.index_url or said.index_url
     extra = tuple(options.extra_index_urls or said.extra_index_urls)
-    _refuse_credentials([index, *extra])
+    _refuse_credentials([index, *extra, said.python_mirror])
     return BuildOptions(
         jobs=options.jobs,
         fail_fast=options.fail_fast,

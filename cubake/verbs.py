@@ -23,6 +23,7 @@ from cubake.plan.document import plan_document
 from cubake.plan.lock import LockInput
 from cubake.render import Templates, drift, rendered
 from cubake.sources import build_options, lock_sources
+from cubake.verify.runner import need_client
 
 if TYPE_CHECKING:  # docker-py and the rooms that need it are slow to import, and most verbs need no engine
     from cubake.build.bases import Bases
@@ -40,7 +41,10 @@ def whole(options: Options) -> int:
     if options.dry_run:
         return _show_plan(planned, options, console)
     _refuse_conflicts(planned)
+    build_options(planned.matrix, options)  # what is wrong with it is said before anything is done
     engine = _engine()
+    if options.verify:
+        need_client()
     _write_rendered(planned, options)
     records = _build_images(planned, options, console, engine)
     verdicts = _verify_images(planned, options, console, engine, records) if options.verify else []
@@ -97,8 +101,9 @@ def render(options: Options) -> int:
     planned = _plan(options)
     found = _found(options)
     drifts = drift(_texts(planned, options), found, options.matrix.name)
-    stale = [image for image in planned.images if image.stale]
-    return console.drifted(drifts, stale, files.shown(options.images))
+    # An image from PyTorch's own index may wait for its lock; one that the package index answers may not.
+    unlocked = [image for image in planned.unlocked if image.stale or image.stack.index is None]
+    return console.drifted(drifts, unlocked, files.shown(options.images))
 
 
 def build(options: Options) -> int:
@@ -108,6 +113,7 @@ def build(options: Options) -> int:
         return _show_plan(planned, options, console)
     _refuse_conflicts(planned)
     _refuse_drift(planned, options)
+    build_options(planned.matrix, options)
     records = _build_images(planned, options, console, _engine())
     return console.built(records)
 

@@ -85,7 +85,7 @@ class Bases:
             if how == "registry":
                 raise Unavailable(
                     f"{reference}: the registry does not give it",
-                    "check the network, --registry-mirror, or use --base local",
+                    "check the network, name a mirror (build.registry_mirror in the matrix file), or use --base local",
                 )
             self.announce(Note(f"{reference}: no registry gives it; making a local base"))
         return self._local(stack)

@@ -8,7 +8,6 @@ of which only the fields that are shown are declared here.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -126,7 +125,8 @@ class Decoder:
                 yield OutputEvent(digest, _text(rest))
 
     def _one(self, record: dict[str, Any]) -> Iterator[BuildEvent]:
-        if error := record.get("error") or (record.get("errorDetail") or {}).get("message"):
+        detail = record.get("errorDetail")
+        if error := record.get("error") or (detail.get("message") if isinstance(detail, dict) else detail):
             yield ErrorEvent(str(error))
         aux = record.get("aux")
         if record.get("id") == "moby.buildkit.trace" and isinstance(aux, str):
@@ -138,7 +138,7 @@ class Decoder:
         message = _response()()
         try:
             message.ParseFromString(base64.b64decode(encoded))
-        except (binascii.Error, DecodeError):
+        except (ValueError, DecodeError):
             return
         for vertex in message.vertexes:
             yield from self._vertex(vertex)

@@ -22,7 +22,7 @@ from docker.models.containers import Container
 from docker.types import DeviceRequest
 
 from cubake.build.buildkit import BuildEvent, Decoder, json_records
-from cubake.errors import Unavailable
+from cubake.errors import Interrupted, Unavailable
 
 OLDEST = (20, 10)
 TIMEOUT = 60
@@ -47,6 +47,7 @@ class Engine:
         except (DockerException, requests.RequestException) as error:
             raise Unavailable(f"no Docker Engine answers: {_first_line(error)}", _HINT) from error
         self._builds: set[str] = set()
+        self.cancelled = False
         self.version = str(version["Version"])
         numbers = tuple(int(part) for part in self.version.split("~", maxsplit=1)[0].split("+")[0].split(".")[:2])
         if numbers < OLDEST:
@@ -96,12 +97,14 @@ class Engine:
             "nocache": "1" if options.no_cache else "0",
         }
         headers = {"Content-Type": "application/x-tar", "X-Registry-Config": "e30="}
+        if self.cancelled:
+            raise Interrupted("interrupted before it was built")
+        self._builds.add(build_id)
         with _answering():
             response = self._post(
                 "/build", data=pack(context), params=params, headers=headers, stream=True, timeout=None
             )
             _check(response)
-            self._builds.add(build_id)
             try:
                 yield from Decoder().events(json_records(response.iter_content(chunk_size=None)))
             finally:
@@ -109,7 +112,8 @@ class Engine:
                 response.close()
 
     def cancel_builds(self) -> None:
-        """Stop every build of this process; each then ends with an error event."""
+        """Stop every build of this process, and start no more; each then ends with an error event."""
+        self.cancelled = True
         for build_id in tuple(self._builds):
             with suppress(DockerException, requests.RequestException):
                 self._post("/build/cancel", params={"id": build_id}, timeout=10)

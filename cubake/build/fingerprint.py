@@ -26,5 +26,7 @@ def changed(wanted: Mapping[str, str], found: Mapping[str, str]) -> tuple[str, .
         before = json.loads(found.get(PARTS, "{}"))
     except ValueError:
         before = {}
+    if not isinstance(before, dict):
+        before = {}
     now = json.loads(wanted[PARTS])
     return tuple(name for name in now if now[name] != before.get(name)) or ("parts",)

@@ -24,7 +24,7 @@ def make_rootfs(name: str, os_: Os, engine: Engine, mirror: str | None, log: str
     _check_host(os_)
     with tempfile.TemporaryDirectory(prefix="cubake-rootfs-") as folder:
         root = Path(folder, "root")
-        _debootstrap(os_, root, mirror, log)
+        _debootstrap(os_, root, mirror, log, engine)
         _slim(root)
         tar = subprocess.Popen(
             ["tar", "--numeric-owner", "-C", str(root), "-cf", "-", "."],
@@ -52,7 +52,7 @@ def _check_host(os_: Os) -> None:
 _PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
-def _debootstrap(os_: Os, root: Path, mirror: str | None, log: str) -> None:
+def _debootstrap(os_: Os, root: Path, mirror: str | None, log: str, engine: Engine) -> None:
     command = ["debootstrap", "--variant=minbase", f"--components={os_.components}", f"--keyring={os_.keyring}"]
     command += ["--include=ca-certificates", os_.suite, str(root), *([mirror] if mirror else [])]
     with LogFile(log) as file:
@@ -65,6 +65,8 @@ def _debootstrap(os_: Os, root: Path, mirror: str | None, log: str) -> None:
         for line in done.stdout:
             file.line(line.rstrip())
             lines.append(line.rstrip())
+            if engine.cancelled:
+                done.terminate()
     if done.wait() != 0:
         tail = "\n".join(f"    {line}" for line in lines[-8:])
         raise Failed(

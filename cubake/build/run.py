@@ -83,7 +83,9 @@ def _build(image: Image, files: Files, bases: Bases, announce: Announce) -> Buil
 def _attempt(image: Image, files: Files, bases: Bases, announce: Announce, start: float) -> BuildRecord:
     if not image.locked:
         why = "its lock answers another question than the matrix asks now" if image.stale else "it has no lock"
-        raise Refused(f"{image.name}: {why}", f"lock it: {COMMAND} --only '{image.name}'")
+        file = image.position.file
+        matrix = "" if file == "matrix.yaml" else f" --matrix {file}"
+        raise Refused(f"{image.name}: {why}", f"lock it: {COMMAND}{matrix} --only '{image.name}'")
     base = bases.find(image.stack)
     options = bases.options
     log = f"{bases.logs}/{image.name}.log"

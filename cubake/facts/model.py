@@ -87,10 +87,18 @@ class Cuda(Fact):
 
 
 class Components(Fact):
-    """Exact wheel versions of each toolkit release (X.Y.Z), by package name."""
+    """Exact wheel versions of each toolkit release (X.Y.Z), by package name.
+
+    ``nccl``, which is outside the toolkit, by CUDA major: only where no torch in the facts pins one.
+    """
 
     sources: dict[str, Source]
+    nccl: dict[str, NcclRow]
     toolkits: dict[str, ComponentRow]
+
+
+class NcclRow(Row):
+    version: Version
 
 
 class ComponentRow(Row):

@@ -38,7 +38,7 @@ def make_plan(matrix: Matrix, facts: Facts, locks: Mapping[str, Lock]) -> Plan:
 
 
 def image_name(stack: Stack) -> str:
-    """``<stack>-cuda<X.Y>-[cudnn<X.Y>-]py<X.Y>-<os>-<flavor>[-<profile>]``: folder under images/, tag, and label."""
+    """``<stack>-cuda<X.Y>-[cudnn<X.Y>-]py<X.Y>-<os>-<flavor>[-<profile>][-arm64]``: folder, tag, label."""
     parts = [f"{name}{version}" for name, version in stack.frameworks]
     parts.append(f"cuda{stack.cuda}")
     if stack.cudnn:
@@ -46,6 +46,8 @@ def image_name(stack: Stack) -> str:
     parts += [f"py{stack.python}", stack.os, stack.flavor]
     if stack.profile != "prod":
         parts.append(stack.profile)
+    if stack.platform != "linux/amd64":
+        parts.append(stack.platform.rpartition("/")[2])
     return "-".join(parts)
 
 
@@ -89,11 +91,19 @@ def _image(solved: Solved, matrix: Matrix, facts: Facts, locks: Mapping[str, Loc
         lock=lock,
         stale=lock is not None and not lock.answers(asked),
         layers=layers_of(lock) if lock else (),
-        floors=Floors(toolkit.library_floor, toolkit.drivers.get(stack.toolkit or "")),
+        floors=Floors(toolkit.library_floor, _ptx_floor(toolkit.drivers, stack.toolkit)),
         sass=sass,
         ptx=ptx,
         checks=checks_for(stack),
     )
+
+
+def _ptx_floor(drivers: Mapping[str, str | None], toolkit: str | None) -> str | None:
+    """The driver bundled with the toolkit; of an update without one (12.8.2: cuBLAS alone), its predecessor's."""
+    for version in versions.newest_first(drivers):
+        if toolkit and drivers[version] and versions.key(version) <= versions.key(toolkit):
+            return drivers[version]
+    return None
 
 
 def _architectures(stack: Stack, facts: Facts) -> tuple[tuple[str, ...], tuple[str, ...]]:

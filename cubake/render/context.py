@@ -157,7 +157,8 @@ def nccl_for(toolkit: str, facts: Facts) -> str | None:
             wheel = releases[version].wheels["linux/amd64"]
             if wheel.cuda and wheel.nccl and same(wheel.cuda) == same(toolkit):
                 return wheel.nccl
-    return None
+    row = facts.components.nccl.get(f"cu{versions.major(toolkit)}")
+    return row.version if row else None
 
 
 def base_env(toolkit: str, cudnn: str | None, flavor: str, facts: Facts) -> tuple[tuple[str, str], ...]:

@@ -61,7 +61,9 @@ class Templates:
 
 
 def quoted(value: str) -> str:
-    """A value as one Dockerfile word: nothing in it is expanded or ends it."""
+    """A value as one Dockerfile word: nothing in it is expanded or ends it. ValueError where it is not one line."""
+    if not value.isprintable():
+        raise ValueError(f"{value!r} would be more than one line")
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$") + '"'
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from cubake.plan.document import refused_document
 from cubake.report.records import verdict_document
 from cubake.verify.types import Status, VerifyRecord
 
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
 
 @dataclass(frozen=True)
 class Row:
@@ -28,8 +31,9 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        built = self.build is None or self.build.outcome in (Outcome.BUILT, Outcome.REUSED)
-        return built and (self.verdict is None or self.verdict.passed)
+        if self.build is None and self.verdict is None:
+            return False
+        return (self.build is None or _built(self.build)) and (self.verdict is None or self.verdict.passed)
 
 
 @dataclass(frozen=True)
@@ -84,18 +88,15 @@ def junit(report: Report) -> str:
     for row in report.rows:
         suite = ElementTree.SubElement(root, "testsuite", name=row.name)
         if row.build:
-            error = "" if _built(row.build) else f"{row.build.outcome}: {row.build.error}"
-            _case(suite, row.name, "build", row.build.seconds, failure=error)
+            case = _case(suite, row.name, "build", row.build.seconds)
+            if not _built(row.build):
+                _outcome(case, "failure", f"{row.build.outcome}: {row.build.error}")
         for check in row.verdict.checks if row.verdict else ():
-            failed = row.verdict is not None and check in row.verdict.failures
-            _case(
-                suite,
-                row.name,
-                check.id,
-                check.seconds,
-                failure=check.reason if failed else "",
-                skipped=check.reason if check.status is Status.NOT_RUN and not failed else "",
-            )
+            case = _case(suite, row.name, check.id, check.seconds)
+            if row.verdict and check in row.verdict.failures:
+                _outcome(case, "failure", check.reason)
+            elif check.status is Status.NOT_RUN:
+                _outcome(case, "skipped", check.reason)
         suite.set("tests", str(len(suite)))
         suite.set("failures", str(len(suite.findall("*/failure"))))
         suite.set("skipped", str(len(suite.findall("*/skipped"))))
@@ -103,19 +104,13 @@ def junit(report: Report) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(
-    suite: ElementTree.Element, image: str, name: str, seconds: float, failure: str = "", skipped: str = ""
-) -> None:
-    case = ElementTree.SubElement(suite, "testcase", classname=image, name=name, time=f"{seconds:.3f}")
-    if failure:
-        ElementTree.SubElement(case, "failure", message=_xml(failure))
-    if skipped:
-        ElementTree.SubElement(case, "skipped", message=_xml(skipped))
+def _case(suite: ElementTree.Element, image: str, name: str, seconds: float) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", classname=image, name=name, time=f"{seconds:.3f}")
 
 
-def _xml(text: str) -> str:
-    """Text without the control characters that XML cannot hold."""
-    return "".join(char if char >= " " or char in "\n\t" else "\ufffd" for char in text)
+def _outcome(case: ElementTree.Element, kind: str, message: str) -> None:
+    """Text goes in without the characters that XML 1.0 cannot hold."""
+    ElementTree.SubElement(case, kind, message=_NOT_XML.sub("\ufffd", message))
 
 
 def summary(report: Report) -> str:

@@ -22,7 +22,6 @@ from cubake.resolve.types import Base, Stack
 FRAMEWORKS = ("pytorch", "tensorflow")
 DISTRIBUTION = {"pytorch": "torch", "tensorflow": "tensorflow"}
 LOCAL_CUDA = "cubake/cuda"  # repository of the bases that cubake makes itself
-FAMILY = ("torchvision", "torchaudio")
 
 
 def drafts(cell: Cell, facts: Facts) -> Iterator[Stack]:
@@ -71,6 +70,8 @@ def _framework_stack(cell: Cell, chosen: dict[str, str], facts: Facts) -> Stack:
 def _index(releases: dict[str, Release], asked: str | None, platform: str) -> tuple[str | None, IndexBuild | None]:
     """PyTorch's own index where the CUDA asked for is not the default wheel's."""
     torch = releases.get("pytorch")
+    if platform != "linux/amd64":  # what the facts say of those builds was read for x86-64
+        return None, None
     if torch is None or asked is None or versions.matches(versions.minor(asked), wheel_of(torch, platform).cuda):
         return None, None
     for name, build in torch.indexes.items():
@@ -95,7 +96,7 @@ def _python(cell: Cell, releases: dict[str, Release], facts: Facts) -> str:
 
 
 def _requirements(cell: Cell, chosen: dict[str, str], index: str | None, facts: Facts) -> tuple[str, ...]:
-    """What the lock starts from; a sibling of torch named without a version takes the one that matches."""
+    """What the lock starts from; a sibling of torch takes the version that belongs to it."""
     torch = facts.frameworks["pytorch"].releases[chosen["pytorch"]] if "pytorch" in chosen else None
     result = []
     if "pytorch" in chosen:
@@ -105,10 +106,8 @@ def _requirements(cell: Cell, chosen: dict[str, str], index: str | None, facts: 
     for text in cell.pip:
         requirement = Requirement(text)
         name = canonicalize_name(requirement.name)
-        if name in FAMILY and torch and not requirement.specifier and torch.family.get(name):
-            result.append(f"{name}=={versions.newest_first(torch.family[name])[0]}")
-        else:
-            result.append(text)
+        fits = [fit for fit in (torch.family.get(name, ()) if torch else ()) if requirement.specifier.contains(fit)]
+        result.append(f"{name}=={versions.newest_first(fits)[0]}" if fits else text)
     return tuple(result)
 
 

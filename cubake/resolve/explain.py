@@ -40,6 +40,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "torch {torch} and tensorflow {tensorflow} agree on one set of CUDA libraries with cuDNN {cudnn}",
         "torch {torch} and tensorflow {tensorflow} pin different CUDA libraries: {clash}",
     ),
+    "R-011": ("", "{framework} is a CPU build on {platform}"),
+    "R-012": ("", "{framework} brings no CUDA libraries: its package names none"),
     "R-010": (
         "{package} {version} belongs to torch {torch}",
         "{package} {version} does not belong to torch {torch}; these do: {fits}",

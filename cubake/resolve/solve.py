@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import zip_longest
 
 from cubake import versions
 from cubake.facts import Facts
 from cubake.matrix import Cell
+from cubake.resolve import rules_images, rules_wheels  # noqa: F401  importing them registers their rules
 from cubake.resolve.draft import FRAMEWORKS, drafts
 from cubake.resolve.rules import RULES, unknown
 from cubake.resolve.types import Evidence, RefusedCell, Solved, Stack
@@ -36,7 +38,7 @@ def _try(cell: Cell, facts: Facts) -> Solved | tuple[Evidence, ...]:
 
 
 def judge(cell: Cell, stack: Stack, facts: Facts) -> tuple[Evidence, ...]:
-    return tuple(one for rule in RULES.values() for one in rule.check(cell, stack, facts))
+    return tuple(one for _, rule in sorted(RULES.items()) for one in rule.check(cell, stack, facts))
 
 
 def _nearest(cell: Cell, facts: Facts) -> Iterator[str]:
@@ -73,12 +75,17 @@ def _changes(cell: Cell, facts: Facts) -> Iterator[Cell]:
 
 
 def _by_distance(values: list[str], now: str) -> list[str]:
-    """Neighbours first, the newer of two equally near first; values in no order (an OS) as they stand."""
-    here = values.index(versions.minor(now)) if now[:1].isdigit() and versions.minor(now) in values else None
-    others = [value for value in values if value not in (now, versions.minor(now))]
-    if here is None:
-        return others
-    return sorted(others, key=lambda value: (abs(values.index(value) - here), -values.index(value)))
+    """Neighbours first, the newer of two equally near first; where ``now`` is none of them (12.7), by where it would
+    stand. Values in no order (an OS) stay as they are."""
+    if not now[:1].isdigit():
+        return [value for value in values if value != now]
+    here = versions.key(versions.minor(now))
+    older = [value for value in values if versions.key(value) < here]
+    newer = [value for value in values if versions.key(value) > here]
+    # An update release that is not to be had (12.1.0): the newest of its own minor is nearest.
+    own = [value for value in values if versions.key(value) == here and value != now]
+    both = zip_longest(newer, reversed(older))
+    return own + [value for pair in both for value in pair if value is not None]
 
 
 def _with(cell: Cell, axis: str, value: str | None) -> Cell:

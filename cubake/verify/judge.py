@@ -11,28 +11,39 @@ from cubake.verify.types import Check, Status
 
 def judge(junit: str | None, required: Iterable[str], trouble: str = "") -> tuple[Check, ...]:
     """The checks in the order required. One that did not report is NOT_RUN, with ``trouble`` as far as it is known."""
-    found = {check.id: check for check in _checks(junit)} if junit else {}
+    found: dict[str, Check] = {}
+    try:
+        cases = list(ElementTree.fromstring(junit or "<testsuites/>").iter("testcase"))
+    except ElementTree.ParseError as error:
+        cases, trouble = [], trouble or f"the suite's report is broken: {error}"
+    for check in filter(None, map(_check, cases)):
+        other = found.get(check.id)
+        # A check may be several test cases: the worst counts.
+        if other is None or _BADNESS[check.status] > _BADNESS[other.status]:
+            found[check.id] = check
     missing = f"did not report{': ' + trouble if trouble else ''}"
     return tuple(found.get(id_, Check(id_, Status.NOT_RUN, missing)) for id_ in required)
 
 
-def _checks(junit: str) -> Iterable[Check]:
-    for case in ElementTree.fromstring(junit).iter("testcase"):
-        properties = {item.get("name"): item.get("value") or "" for item in case.iter("property")}
-        if "check" not in properties:
-            continue
-        status, reason = Status.PASS, ""
-        for child in case:
-            if child.tag in ("failure", "error"):
-                status, reason = Status.FAIL, _reason(child)
-            elif child.tag == "skipped" and status is Status.PASS:
-                status, reason = Status.NOT_RUN, child.get("message") or "skipped"
-        measured = json.loads(properties.get("measured") or "{}")
-        yield Check(properties["check"], status, reason, measured, float(case.get("time") or 0))
+_BADNESS = {Status.PASS: 0, Status.NOT_RUN: 1, Status.FAIL: 2}
 
 
-def _reason(failure: ElementTree.Element) -> str:
-    """The assertion's own message, without pytest's introspection."""
-    message = failure.get("message") or failure.text or "failed"
-    message = message.removeprefix("AssertionError: ").partition("\nassert ")[0]
-    return message.strip()[:2000]
+def _check(case: ElementTree.Element) -> Check | None:
+    properties = {item.get("name"): item.get("value") or "" for item in case.iter("property")}
+    if "check" not in properties:
+        return None
+    status, reason = Status.PASS, ""
+    for child in case:
+        if child.tag in ("failure", "error"):
+            status, reason = Status.FAIL, _reason(child, properties.get("reason", ""))
+        elif child.tag == "skipped" and status is Status.PASS:
+            status, reason = Status.NOT_RUN, child.get("message") or "skipped"
+    measured = json.loads(properties.get("measured") or "{}")
+    return Check(properties["check"], status, reason, measured, float(case.get("time") or 0))
+
+
+def _reason(failure: ElementTree.Element, said: str) -> str:
+    """The assertion's own message, without pytest's introspection where there is anything else."""
+    message = said or failure.get("message") or failure.text or ""
+    own = message.removeprefix("AssertionError: ").partition("\nassert ")[0].strip()
+    return (own or message.strip() or "failed without a message")[:2000]

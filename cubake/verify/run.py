@@ -75,9 +75,13 @@ def _verify(
 ) -> VerifyRecord:
     start = time.monotonic()
     announce(Began(image.name, "verify"))
-    with engine.container(info.id, gpu.request, None) as container:
-        engine.copy_into(container, probes(), PROBE_FOLDER)
-        junit, trouble = run_suite(container, _promised(image, info), None if gpu.request else gpu.reason)
+    junit: str | None = None
+    try:
+        with engine.container(info.id, gpu.request, None) as container:
+            engine.copy_into(container, probes(), PROBE_FOLDER)
+            junit, trouble = run_suite(container, _promised(image, info), None if gpu.request else gpu.reason)
+    except CubakeError as error:  # an image that does not start costs its own verdict, not the others'
+        trouble = error.message
     checks = judge(junit, image.checks, trouble)
     device = next((dict(check.measured) for check in checks if check.id == "gpu.device" and check.measured), None)
     record = VerifyRecord(

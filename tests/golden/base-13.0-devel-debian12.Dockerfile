@@ -9,12 +9,13 @@ SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 RUN --mount=type=bind,from=tools,target=/mnt \
     if dpkg-query --show python3 > /dev/null 2>&1; then exit 0; fi; \
     export DEBIAN_FRONTEND=noninteractive; \
-    if [ -s /mnt/ca.pem ]; then ca=(-o Acquire::https::CAInfo=/mnt/ca.pem); else ca=(); fi; \
+    echo 'Acquire::Retries "3";' > /etc/apt/apt.conf.d/99cubake; \
+    if [ -s /mnt/ca.pem ]; then echo 'Acquire::https::CAInfo "/mnt/ca.pem";' >> /etc/apt/apt.conf.d/99cubake; fi; \
     rm -f /etc/apt/sources.list.d/cuda*; \
-    apt-get "${ca[@]}" -o Acquire::Retries=3 update; \
-    apt-get "${ca[@]}" -o Acquire::Retries=3 install -y --no-install-recommends python3; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends python3; \
     apt-get clean; \
-    rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
+    rm -rf /etc/apt/apt.conf.d/99cubake /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
 ARG INDEX_URL=
 RUN --mount=type=bind,from=tools,target=/mnt \
     --mount=type=cache,id=cubake-uv,target=/root/.cache \
@@ -22,7 +23,7 @@ RUN --mount=type=bind,from=tools,target=/mnt \
     if [ -n "${INDEX_URL}" ]; then export UV_DEFAULT_INDEX="${INDEX_URL}"; fi; \
     export UV_LINK_MODE=copy UV_CACHE_DIR=/root/.cache/uv UV_HTTP_TIMEOUT=300; \
     /mnt/uv pip install --no-config --no-deps --only-binary :all: --python /usr/bin/python3 --target /wheels \
-    nvidia-cublas==13.1.1.3 nvidia-cuda-cccl==13.0.85 nvidia-cuda-crt==13.0.88 nvidia-cuda-culibos==13.0.85 nvidia-cuda-cupti==13.0.85 nvidia-cuda-cuxxfilt==13.0.85 nvidia-cuda-nvcc==13.0.88 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-opencl==13.0.85 nvidia-cuda-profiler-api==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-sanitizer-api==13.0.85 nvidia-cufft==12.0.0.61 nvidia-cufile==1.15.1.6 nvidia-curand==10.4.0.35 nvidia-cusolver==12.0.4.66 nvidia-cusparse==12.6.3.3 nvidia-nccl-cu13==2.30.7 nvidia-npp==13.0.1.2 nvidia-nvfatbin==13.0.85 nvidia-nvjpeg==13.0.1.86 nvidia-nvml-dev==13.0.87 nvidia-nvptxcompiler==13.0.88 nvidia-nvtx==13.0.85 nvidia-nvvm==13.0.88
+    nvidia-cublas==13.1.1.3 nvidia-cuda-cccl==13.0.85 nvidia-cuda-crt==13.0.88 nvidia-cuda-culibos==13.0.85 nvidia-cuda-cupti==13.0.85 nvidia-cuda-cuxxfilt==13.0.85 nvidia-cuda-nvcc==13.0.88 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-opencl==13.0.85 nvidia-cuda-profiler-api==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-sanitizer-api==13.0.85 nvidia-cufft==12.0.0.61 nvidia-cufile==1.15.1.6 nvidia-curand==10.4.0.35 nvidia-cusolver==12.0.4.66 nvidia-cusparse==12.6.3.3 nvidia-nccl-cu13==2.30.7 nvidia-npp==13.0.1.2 nvidia-nvfatbin==13.0.85 nvidia-nvjitlink==13.0.88 nvidia-nvjpeg==13.0.1.86 nvidia-nvml-dev==13.0.87 nvidia-nvptxcompiler==13.0.88 nvidia-nvtx==13.0.85 nvidia-nvvm==13.0.88
 COPY layout.sh /layout.sh
 RUN /bin/bash /layout.sh /wheels /tree 13.0 x86_64 devel
 
@@ -31,12 +32,13 @@ SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 RUN --mount=type=bind,from=tools,target=/mnt \
     if dpkg-query --show g++ libc6-dev make > /dev/null 2>&1; then exit 0; fi; \
     export DEBIAN_FRONTEND=noninteractive; \
-    if [ -s /mnt/ca.pem ]; then ca=(-o Acquire::https::CAInfo=/mnt/ca.pem); else ca=(); fi; \
+    echo 'Acquire::Retries "3";' > /etc/apt/apt.conf.d/99cubake; \
+    if [ -s /mnt/ca.pem ]; then echo 'Acquire::https::CAInfo "/mnt/ca.pem";' >> /etc/apt/apt.conf.d/99cubake; fi; \
     rm -f /etc/apt/sources.list.d/cuda*; \
-    apt-get "${ca[@]}" -o Acquire::Retries=3 update; \
-    apt-get "${ca[@]}" -o Acquire::Retries=3 install -y --no-install-recommends g++ libc6-dev make; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends g++ libc6-dev make; \
     apt-get clean; \
-    rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
+    rm -rf /etc/apt/apt.conf.d/99cubake /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
 COPY --from=wheels /tree/ /
 RUN ldconfig
 ENV PATH="/usr/local/nvidia/bin:/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \

@@ -23,16 +23,17 @@ SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64
 
 # The wheels bring their own CUDA runtime: the base's would be a second copy.
-RUN rm -f /usr/local/cuda*/targets/*/lib/libcudart.so* && ldconfig
+RUN rm -f /usr/local/cuda*/targets/*/lib/libcudart.so*
 RUN --mount=type=bind,from=tools,target=/mnt \
     if dpkg-query --show ca-certificates python3.10 > /dev/null 2>&1; then exit 0; fi; \
     export DEBIAN_FRONTEND=noninteractive; \
-    if [ -s /mnt/ca.pem ]; then ca=(-o Acquire::https::CAInfo=/mnt/ca.pem); else ca=(); fi; \
+    echo 'Acquire::Retries "3";' > /etc/apt/apt.conf.d/99cubake; \
+    if [ -s /mnt/ca.pem ]; then echo 'Acquire::https::CAInfo "/mnt/ca.pem";' >> /etc/apt/apt.conf.d/99cubake; fi; \
     rm -f /etc/apt/sources.list.d/cuda*; \
-    apt-get "${ca[@]}" -o Acquire::Retries=3 update; \
-    apt-get "${ca[@]}" -o Acquire::Retries=3 install -y --no-install-recommends ca-certificates python3.10; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends ca-certificates python3.10; \
     apt-get clean; \
-    rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
+    rm -rf /etc/apt/apt.conf.d/99cubake /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
 ENV VIRTUAL_ENV=/opt/venv \
     PATH=/opt/venv/bin:${PATH}
 RUN --mount=type=bind,from=tools,target=/mnt \
@@ -69,6 +70,10 @@ RUN --mount=type=bind,from=tools,target=/mnt \
     export UV_INDEX="${EXTRA_INDEX_URLS}" UV_LINK_MODE=copy UV_CACHE_DIR=/root/.cache/uv UV_HTTP_TIMEOUT=300; \
     /mnt/uv pip install --no-config --no-deps --require-hashes --only-binary :all: --compile-bytecode \
     -r /media/requirements.lock
+
+# Wheels find each other by RUNPATH, with gaps (TensorFlow 2.21 lists no cuSOLVER): let the loader know the one set.
+RUN find /opt/venv/lib/python3.10/site-packages/nvidia -mindepth 2 -maxdepth 2 -type d -name lib | sort > /etc/ld.so.conf.d/000-cubake.conf \
+    && ldconfig && rm -f /var/cache/ldconfig/aux-cache
 # XLA looks for ptxas on PATH; the wheel that brings it does not put it there.
 ENV PATH=${PATH}:/opt/venv/lib/python3.10/site-packages/nvidia/cuda_nvcc/bin
 

@@ -19,12 +19,13 @@ ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64
 RUN --mount=type=bind,from=tools,target=/mnt \
     if dpkg-query --show ca-certificates g++ libc6-dev libpython3.12-dev python3.12 > /dev/null 2>&1; then exit 0; fi; \
     export DEBIAN_FRONTEND=noninteractive; \
-    if [ -s /mnt/ca.pem ]; then ca=(-o Acquire::https::CAInfo=/mnt/ca.pem); else ca=(); fi; \
+    echo 'Acquire::Retries "3";' > /etc/apt/apt.conf.d/99cubake; \
+    if [ -s /mnt/ca.pem ]; then echo 'Acquire::https::CAInfo "/mnt/ca.pem";' >> /etc/apt/apt.conf.d/99cubake; fi; \
     rm -f /etc/apt/sources.list.d/cuda*; \
-    apt-get "${ca[@]}" -o Acquire::Retries=3 update; \
-    apt-get "${ca[@]}" -o Acquire::Retries=3 install -y --no-install-recommends ca-certificates g++ libc6-dev libpython3.12-dev python3.12; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends ca-certificates g++ libc6-dev libpython3.12-dev python3.12; \
     apt-get clean; \
-    rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
+    rm -rf /etc/apt/apt.conf.d/99cubake /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/ldconfig/aux-cache
 ENV VIRTUAL_ENV=/opt/venv \
     PATH=/opt/venv/bin:${PATH}
 RUN --mount=type=bind,from=tools,target=/mnt \

@@ -108,6 +108,10 @@ class Own:
         return sorted(tag for tag in found if tag.startswith(f"{self.name}:"))
 
     def remove(self) -> None:
-        for reference in (*self.tags(), *self.ids):
+        """The tags, then what has no other tag: an equal image of someone else's has the same id."""
+        for tag in self.tags():
+            self.client.images.remove(tag)
+        for image in self.ids:
             with suppress(APIError):
-                self.client.images.remove(reference, force=True)
+                if not self.client.images.get(image).tags or not image.startswith("sha256:"):
+                    self.client.images.remove(image)

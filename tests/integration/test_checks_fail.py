@@ -1,6 +1,6 @@
 """Every contents check fails when what it checks is broken, and its reason names the culprit.
 
-Each case derives an image with one thing broken and asks it as ``verify`` would: a check that cannot fail shows nothing.
+Each case derives an image with one thing broken and asks it as ``verify`` would. What cannot fail shows nothing.
 """
 
 from __future__ import annotations

@@ -26,7 +26,6 @@ pytestmark = pytest.mark.engine
 TEST = f"{SMALL}-test"  # the same image under the test profile
 ONE = HEAD + "images: {small: {cuda: 12.4, flavor: base}}\n"
 TWO = HEAD + "images: {small: {cuda: 12.4, flavor: base, profile: [prod, test]}}\n"
-# Its apt step cannot be cached, since its variable differs from every other image's: a build that can be interrupted.
 NOWHERE = "127.0.0.1:1"  # a registry that answers nobody
 
 
@@ -86,6 +85,17 @@ def test_unlocked_image_names_the_command(cubake: Cubake, own: Own, out: Path) -
     locked = cubake(*(word.strip("'\"") for word in command.split()))
     assert locked.code == 0, f"`{command}`: {locked.err}"
     assert (own.folder / "images" / SMALL / files.LOCK).exists()
+
+
+def test_verbose_keeps_the_exit_code(cubake: Cubake, own: Own) -> None:
+    """-v adds the traceback; what a script reads stays."""
+    matrix = own.matrix(ONE)
+    absent = ("plan", "--matrix", str(own.folder / "none.yaml"))
+    unmatched = ("plan", "--matrix", str(matrix), "--only", "no-such-image")
+    for args in (absent, unmatched):
+        for more in ((), ("-v",)):
+            done = subprocess.run(cubake.command(*args, *more), capture_output=True, check=False)
+            assert done.returncode == 2, (*args, *more)
 
 
 UBUNTU = (
@@ -148,6 +158,16 @@ def until(process: subprocess.Popen[str], text: str) -> str:
     pytest.fail(f"ended before {text!r}: {read}")
 
 
+def until_apt_runs(log: Path) -> None:
+    """Wait until the log of a build shows that apt is downloading."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if log.exists() and "  Get:" in log.read_text():
+            return
+        time.sleep(0.05)
+    pytest.fail(f"apt does not run: {log.read_text() if log.exists() else 'there is no log'}")
+
+
 def interrupt(process: subprocess.Popen[str], whom: str) -> tuple[float, str]:
     """SIGINT as a terminal sends it (to the whole group) or as a supervisor does; seconds until the end, and stderr."""
     start = time.monotonic()
@@ -174,8 +194,8 @@ def containers_of(client: docker.DockerClient, image_id: str) -> list[str]:
 def test_interrupted_build(cubake: Cubake, own: Own, out: Path, whom: str) -> None:
     matrix = own.matrix(TWO, (SMALL, TEST))
     args = ("--matrix", matrix, "--out", out, "--no-verify")
-    process = cubake.start(*args, "-v", "--no-cache")
-    until(process, "Get:")  # apt is downloading
+    process = cubake.start(*args, "--no-cache")
+    until_apt_runs(out / "logs" / f"{SMALL}.log")
     seconds, err = interrupt(process, whom)
     assert process.returncode == 130, err
     assert seconds < 15
@@ -192,7 +212,7 @@ def test_interrupted_build(cubake: Cubake, own: Own, out: Path, whom: str) -> No
 def test_interrupted_while_a_base_is_made(cubake: Cubake, own: Own, out: Path, whom: str) -> None:
     """Nothing is started after the interruption: neither the image nor what its base still needs."""
     matrix = own.matrix(ONE)
-    process = cubake.start("--matrix", matrix, "--out", out, "--no-verify", "-v", "--no-cache")
+    process = cubake.start("--matrix", matrix, "--out", out, "--no-verify", "--no-cache")
     until(process, "base   base ")  # the base is looked for; the image's build has not begun
     seconds, err = interrupt(process, whom)
     assert process.returncode == 130, err
@@ -203,9 +223,8 @@ def test_interrupted_while_a_base_is_made(cubake: Cubake, own: Own, out: Path, w
 
 @pytest.mark.parametrize("whom", ["group", "process"])
 def test_interrupted_verification(cubake: Cubake, own: Own, out: Path, whom: str, client: docker.DockerClient) -> None:
-    matrix = own.matrix(
-        HEAD + f"profiles: {{prod: {{env: {{WHOM: {whom}}}}}}}\nimages: {{a: {{cuda: 12.4, flavor: base}}}}\n"
-    )
+    profile = f"profiles: {{prod: {{env: {{WHOM: {whom}}}}}}}\n"  # an image that no one else has a container of
+    matrix = own.matrix(profile + ONE)
     args = ("--matrix", matrix, "--out", out, "--gpu", "none")
     assert cubake(*args, "--no-verify").code == 0
     [image] = {str(client.images.get(tag).id) for tag in own.tags()}

@@ -19,6 +19,12 @@ CUDA_12_4 = {"nvidia-cublas-cu12": "12.4.5.8", "nvidia-cudnn-cu12": "9.1.0.70", 
 CUDA_12_5 = {"nvidia-cublas-cu12": "12.5.3.2", "nvidia-cudnn-cu12": "9.3.0.75", "nvidia-nccl-cu12": "2.21.5"}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """pytest passes over folders called `build` unless told otherwise; here that is a room with tests."""
+    return False if collection_path == Path(__file__).parent / "build" else None
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The checkout."""

@@ -16,7 +16,20 @@ PACKAGE = ROOT / "cubake"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
 
 # Downstream first. A module may import from its own room and from rooms to the right of it.
-ORDER = ("cli", "verbs", "console", "report", "verify", "build", "render", "plan", "resolve", "matrix", "facts")
+ORDER = (
+    "cli",
+    "verbs",
+    "console",
+    "sources",
+    "report",
+    "verify",
+    "build",
+    "render",
+    "plan",
+    "resolve",
+    "matrix",
+    "facts",
+)
 GROUND = ("errors", "events", "options", "versions")
 DOORS_TO_DISK = ("files", "fetch")  # used by what is downstream of the plan, they know its lock
 DOOR_MAY_IMPORT = ("cubake.plan.lock", "cubake.errors")

@@ -1,6 +1,7 @@
 """Loads every GPU library, each in a forked process of its own, so that none is helped or hidden by another."""
 
 import ctypes
+import importlib.metadata
 import json
 import os
 
@@ -23,4 +24,13 @@ for name, path in libraries().items():
     if status and not error:
         error = f"loading it ended the process with status {status}"
     result[name] = {"path": path, "error": error}
+for distribution in importlib.metadata.distributions():
+    if distribution.metadata["Name"].startswith("nvidia-"):
+        for file in distribution.files or ():
+            path = str(distribution.locate_file(file))
+            if ".so" in file.name and not os.path.exists(path):
+                result[file.name] = {
+                    "path": path,
+                    "error": f"{distribution.metadata['Name']} has it, and it is not there",
+                }
 print(json.dumps(result))

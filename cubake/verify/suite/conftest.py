@@ -35,6 +35,14 @@ def _id(item: pytest.Item) -> str:
     return str(marker.args[0]) if marker else ""
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """The whole reason of a failure, which JUnit's message attribute cuts to its first line."""
+    if call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception):
+        item.user_properties.append(("reason", str(call.excinfo.value)))
+    return (yield)
+
+
 @pytest.fixture(scope="session")
 def promised(pytestconfig: pytest.Config) -> dict[str, Any]:
     return dict(json.loads(pytestconfig.getoption("promised").read_text()))

@@ -21,7 +21,7 @@ from cubake.events import Began, Ended, Event
 from cubake.matrix import Matrix
 from cubake.options import Options
 from cubake.plan import Image, Plan
-from cubake.verbs import _build_options
+from cubake.sources import build_options
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +184,7 @@ SECRETS = [
 def test_passwords_in_addresses_are_refused_and_not_shown(option: str, url: str, matrix: Matrix) -> None:
     values: dict[str, Any] = {option: url if option == "index_url" else (url,)}
     with pytest.raises(InputError) as caught:
-        _build_options(matrix, Options(**values))
+        build_options(matrix, Options(**values))
     assert "hunter2" not in caught.value.message + caught.value.hint
 
 
@@ -193,16 +193,16 @@ def test_passwords_in_the_matrix_are_refused(name: str, matrix: Matrix) -> None:
     """Each of them becomes a build argument, and those stand in the image's history."""
     value: Any = (SECRETS[0],) if name == "extra_index_urls" else SECRETS[0]
     with pytest.raises(InputError):
-        _build_options(replace(matrix, build=replace(matrix.build, **{name: value})), Options())
+        build_options(replace(matrix, build=replace(matrix.build, **{name: value})), Options())
 
 
 @pytest.mark.parametrize("url", ["https://index.example/simple", "https://index.example/a@b", "file:///srv/wheels@1"])
 def test_an_at_sign_in_a_path_is_no_password(url: str, matrix: Matrix) -> None:
-    assert _build_options(matrix, Options(index_url=url)).index_url == url
+    assert build_options(matrix, Options(index_url=url)).index_url == url
 
 
 def test_the_command_line_wins_over_the_matrix(matrix: Matrix) -> None:
     said = replace(matrix, build=replace(matrix.build, index_url="https://a", network="host"))
-    assert _build_options(said, Options(index_url="https://b")).index_url == "https://b"
-    assert _build_options(said, Options()).index_url == "https://a"
-    assert _build_options(said, Options()).network == "host"
+    assert build_options(said, Options(index_url="https://b")).index_url == "https://b"
+    assert build_options(said, Options()).index_url == "https://a"
+    assert build_options(said, Options()).network == "host"

@@ -94,8 +94,8 @@ def test_junit_a_skip_without_words_is_a_skip() -> None:
     assert suite_of(junit(report(row)), "a").get("skipped") == "1"
 
 
-def test_junit_holds_any_text() -> None:
-    error = 'escape \x1b[31m <tag> & "quotes" \x00 \ufffe \uffff ünïcode'
+@pytest.mark.parametrize("error", ['escape \x1b[31m <tag> & "quotes" \x00 ünïcode', "no characters: \ufffe \uffff"])
+def test_junit_holds_any_text(error: str) -> None:
     text = junit(report(Row("a", "r/a", built("a", Outcome.FAILED, error, 1), None)))
     assert suite_of(text.encode("utf-8", "strict").decode(), "a").get("failures") == "1"
 
