@@ -102,8 +102,8 @@ def test_what_is_near_works(name: str) -> None:
 
 
 def test_every_rule_has_its_cases() -> None:
-    """Each rule is named where it holds and where it refuses. R-000, R-001, R-011 and R-012 only ever refuse; R-005, R-007
-    and R-008 cannot refuse a cell with today's facts: test_rules breaks them by hand."""
+    """Each rule is named where it holds and where it refuses. R-000, R-001, R-011 and R-012 only ever refuse; R-005,
+    R-007 and R-008 cannot refuse a cell with today's facts: test_rules breaks them by hand."""
     held = {rule for case in CASES.values() for rule in case.get("because", {})}
     refused = {rule for case in CASES.values() for rule in case.get("refused", {})} - {"any"}
     assert held | {"R-001", "R-011", "R-012"} == set(RULES)
