@@ -7,6 +7,7 @@ FROM ${TOOLS} AS tools
 FROM ${ROOTFS} AS wheels
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 RUN --mount=type=bind,from=tools,target=/mnt \
+    : "packages of the distribution"; \
     if dpkg-query --show python3 > /dev/null 2>&1; then exit 0; fi; \
     export DEBIAN_FRONTEND=noninteractive; \
     echo 'Acquire::Retries "3";' > /etc/apt/apt.conf.d/99cubake; \
@@ -19,13 +20,14 @@ RUN --mount=type=bind,from=tools,target=/mnt \
 ARG INDEX_URL=
 RUN --mount=type=bind,from=tools,target=/mnt \
     --mount=type=cache,id=cubake-uv,target=/root/.cache \
+    : "CUDA 12.4 wheels"; \
     if [ -s /mnt/ca.pem ]; then export SSL_CERT_FILE=/mnt/ca.pem; fi; \
     if [ -n "${INDEX_URL}" ]; then export UV_DEFAULT_INDEX="${INDEX_URL}"; fi; \
     export UV_LINK_MODE=copy UV_CACHE_DIR=/root/.cache/uv UV_HTTP_TIMEOUT=300; \
     /mnt/uv pip install --no-config --no-deps --only-binary :all: --python /usr/bin/python3 --target /wheels \
     nvidia-cublas-cu12==12.4.5.8 nvidia-cuda-nvrtc-cu12==12.4.127 nvidia-cuda-opencl-cu12==12.4.127 nvidia-cuda-runtime-cu12==12.4.127 nvidia-cufft-cu12==11.2.1.3 nvidia-curand-cu12==10.3.5.147 nvidia-cusolver-cu12==11.6.1.9 nvidia-cusparse-cu12==12.3.1.170 nvidia-nccl-cu12==2.21.5 nvidia-npp-cu12==12.2.5.30 nvidia-nvfatbin-cu12==12.4.127 nvidia-nvjitlink-cu12==12.4.127 nvidia-nvjpeg-cu12==12.3.1.117 nvidia-nvtx-cu12==12.4.127
 COPY layout.sh /layout.sh
-RUN /bin/bash /layout.sh /wheels /tree 12.4 x86_64 runtime
+RUN : "layout"; /bin/bash /layout.sh /wheels /tree 12.4 x86_64 runtime
 
 FROM ${ROOTFS}
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]

@@ -7,6 +7,7 @@ FROM ${TOOLS} AS tools
 FROM ${ROOTFS} AS wheels
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 RUN --mount=type=bind,from=tools,target=/mnt \
+    : "packages of the distribution"; \
     if dpkg-query --show python3 > /dev/null 2>&1; then exit 0; fi; \
     export DEBIAN_FRONTEND=noninteractive; \
     echo 'Acquire::Retries "3";' > /etc/apt/apt.conf.d/99cubake; \
@@ -19,17 +20,19 @@ RUN --mount=type=bind,from=tools,target=/mnt \
 ARG INDEX_URL=
 RUN --mount=type=bind,from=tools,target=/mnt \
     --mount=type=cache,id=cubake-uv,target=/root/.cache \
+    : "CUDA 13.0 wheels"; \
     if [ -s /mnt/ca.pem ]; then export SSL_CERT_FILE=/mnt/ca.pem; fi; \
     if [ -n "${INDEX_URL}" ]; then export UV_DEFAULT_INDEX="${INDEX_URL}"; fi; \
     export UV_LINK_MODE=copy UV_CACHE_DIR=/root/.cache/uv UV_HTTP_TIMEOUT=300; \
     /mnt/uv pip install --no-config --no-deps --only-binary :all: --python /usr/bin/python3 --target /wheels \
     nvidia-cublas==13.1.1.3 nvidia-cuda-cccl==13.0.85 nvidia-cuda-crt==13.0.88 nvidia-cuda-culibos==13.0.85 nvidia-cuda-cupti==13.0.85 nvidia-cuda-cuxxfilt==13.0.85 nvidia-cuda-nvcc==13.0.88 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-opencl==13.0.85 nvidia-cuda-profiler-api==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-sanitizer-api==13.0.85 nvidia-cufft==12.0.0.61 nvidia-cufile==1.15.1.6 nvidia-curand==10.4.0.35 nvidia-cusolver==12.0.4.66 nvidia-cusparse==12.6.3.3 nvidia-nccl-cu13==2.30.7 nvidia-npp==13.0.1.2 nvidia-nvfatbin==13.0.85 nvidia-nvjitlink==13.0.88 nvidia-nvjpeg==13.0.1.86 nvidia-nvml-dev==13.0.87 nvidia-nvptxcompiler==13.0.88 nvidia-nvtx==13.0.85 nvidia-nvvm==13.0.88
 COPY layout.sh /layout.sh
-RUN /bin/bash /layout.sh /wheels /tree 13.0 x86_64 devel
+RUN : "layout"; /bin/bash /layout.sh /wheels /tree 13.0 x86_64 devel
 
 FROM ${ROOTFS}
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 RUN --mount=type=bind,from=tools,target=/mnt \
+    : "packages of the distribution"; \
     if dpkg-query --show g++ libc6-dev make > /dev/null 2>&1; then exit 0; fi; \
     export DEBIAN_FRONTEND=noninteractive; \
     echo 'Acquire::Retries "3";' > /etc/apt/apt.conf.d/99cubake; \

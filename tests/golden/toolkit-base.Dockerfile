@@ -8,7 +8,7 @@ FROM ${TOOLS} AS tools
 # Each layer's share of the lock, so that a change in one leaves the others cached.
 FROM ${BASE} AS locks
 COPY requirements.lock /locks/
-RUN mkdir /locks/1-packages && grep -E \
+RUN : "lock of packages"; mkdir /locks/1-packages && grep -E \
     '^(pip)==' \
     /locks/requirements.lock > /locks/1-packages/requirements.lock
 
@@ -17,6 +17,7 @@ SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64
 
 RUN --mount=type=bind,from=tools,target=/mnt \
+    : "packages of the distribution"; \
     if dpkg-query --show ca-certificates python3.10 > /dev/null 2>&1; then exit 0; fi; \
     export DEBIAN_FRONTEND=noninteractive; \
     echo 'Acquire::Retries "3";' > /etc/apt/apt.conf.d/99cubake; \
@@ -29,14 +30,15 @@ RUN --mount=type=bind,from=tools,target=/mnt \
 ENV VIRTUAL_ENV=/opt/venv \
     PATH=/opt/venv/bin:${PATH}
 RUN --mount=type=bind,from=tools,target=/mnt \
+    : "virtual environment"; \
     /mnt/uv venv --quiet --no-cache --no-config --python /usr/bin/python3.10 /opt/venv
 ARG INDEX_URL=
 ARG EXTRA_INDEX_URLS=
 
-# packages: 0.0 MB of wheels
 RUN --mount=type=bind,from=tools,target=/mnt \
     --mount=type=bind,from=locks,source=/locks/1-packages,target=/media \
     --mount=type=cache,id=cubake-uv,target=/root/.cache \
+    : "packages: 0.0 MB of wheels"; \
     if [ -s /mnt/ca.pem ]; then export SSL_CERT_FILE=/mnt/ca.pem; fi; \
     if [ -n "${INDEX_URL}" ]; then export UV_DEFAULT_INDEX="${INDEX_URL}"; fi; \
     export UV_INDEX="${EXTRA_INDEX_URLS}" UV_LINK_MODE=copy UV_CACHE_DIR=/root/.cache/uv UV_HTTP_TIMEOUT=300; \

@@ -8,13 +8,13 @@ FROM ${TOOLS} AS tools
 # Each layer's share of the lock, so that a change in one leaves the others cached.
 FROM ${BASE} AS locks
 COPY requirements.lock /locks/
-RUN mkdir /locks/1-cuda-libraries && grep -E \
+RUN : "lock of CUDA libraries"; mkdir /locks/1-cuda-libraries && grep -E \
     '^(nvidia-cublas-cu12|nvidia-cudnn-cu12|nvidia-nccl-cu12)==' \
     /locks/requirements.lock > /locks/1-cuda-libraries/requirements.lock
-RUN mkdir /locks/2-packages && grep -E \
+RUN : "lock of packages"; mkdir /locks/2-packages && grep -E \
     '^(filelock|numpy|pip)==' \
     /locks/requirements.lock > /locks/2-packages/requirements.lock
-RUN mkdir /locks/3-framework && grep -E \
+RUN : "lock of framework"; mkdir /locks/3-framework && grep -E \
     '^(torch|triton)==' \
     /locks/requirements.lock > /locks/3-framework/requirements.lock
 
@@ -23,8 +23,9 @@ SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64
 
 # The wheels bring their own CUDA runtime: the base's would be a second copy.
-RUN rm -f /usr/local/cuda*/targets/*/lib/libcudart.so*
+RUN : "one CUDA runtime"; rm -f /usr/local/cuda*/targets/*/lib/libcudart.so*
 RUN --mount=type=bind,from=tools,target=/mnt \
+    : "packages of the distribution"; \
     if dpkg-query --show ca-certificates gcc libc6-dev libpython3.11-dev python3.11 > /dev/null 2>&1; then exit 0; fi; \
     export DEBIAN_FRONTEND=noninteractive; \
     echo 'Acquire::Retries "3";' > /etc/apt/apt.conf.d/99cubake; \
@@ -37,34 +38,35 @@ RUN --mount=type=bind,from=tools,target=/mnt \
 ENV VIRTUAL_ENV=/opt/venv \
     PATH=/opt/venv/bin:${PATH}
 RUN --mount=type=bind,from=tools,target=/mnt \
+    : "virtual environment"; \
     /mnt/uv venv --quiet --no-cache --no-config --python /usr/bin/python3.11 /opt/venv
 ARG INDEX_URL=
 ARG EXTRA_INDEX_URLS=
 
-# CUDA libraries: 0.1 MB of wheels
 RUN --mount=type=bind,from=tools,target=/mnt \
     --mount=type=bind,from=locks,source=/locks/1-cuda-libraries,target=/media \
     --mount=type=cache,id=cubake-uv,target=/root/.cache \
+    : "CUDA libraries: 0.1 MB of wheels"; \
     if [ -s /mnt/ca.pem ]; then export SSL_CERT_FILE=/mnt/ca.pem; fi; \
     if [ -n "${INDEX_URL}" ]; then export UV_DEFAULT_INDEX="${INDEX_URL}"; fi; \
     export UV_INDEX="${EXTRA_INDEX_URLS}" UV_LINK_MODE=copy UV_CACHE_DIR=/root/.cache/uv UV_HTTP_TIMEOUT=300; \
     /mnt/uv pip install --no-config --no-deps --require-hashes --only-binary :all: --compile-bytecode \
     -r /media/requirements.lock
 
-# packages: 0.0 MB of wheels
 RUN --mount=type=bind,from=tools,target=/mnt \
     --mount=type=bind,from=locks,source=/locks/2-packages,target=/media \
     --mount=type=cache,id=cubake-uv,target=/root/.cache \
+    : "packages: 0.0 MB of wheels"; \
     if [ -s /mnt/ca.pem ]; then export SSL_CERT_FILE=/mnt/ca.pem; fi; \
     if [ -n "${INDEX_URL}" ]; then export UV_DEFAULT_INDEX="${INDEX_URL}"; fi; \
     export UV_INDEX="${EXTRA_INDEX_URLS}" UV_LINK_MODE=copy UV_CACHE_DIR=/root/.cache/uv UV_HTTP_TIMEOUT=300; \
     /mnt/uv pip install --no-config --no-deps --require-hashes --only-binary :all: --compile-bytecode \
     -r /media/requirements.lock
 
-# framework: 0.0 MB of wheels
 RUN --mount=type=bind,from=tools,target=/mnt \
     --mount=type=bind,from=locks,source=/locks/3-framework,target=/media \
     --mount=type=cache,id=cubake-uv,target=/root/.cache \
+    : "framework: 0.0 MB of wheels"; \
     if [ -s /mnt/ca.pem ]; then export SSL_CERT_FILE=/mnt/ca.pem; fi; \
     if [ -n "${INDEX_URL}" ]; then export UV_DEFAULT_INDEX="${INDEX_URL}"; fi; \
     export UV_INDEX="${EXTRA_INDEX_URLS}" UV_LINK_MODE=copy UV_CACHE_DIR=/root/.cache/uv UV_HTTP_TIMEOUT=300; \
@@ -72,7 +74,7 @@ RUN --mount=type=bind,from=tools,target=/mnt \
     -r /media/requirements.lock
 
 # Wheels find each other by RUNPATH, with gaps (TensorFlow 2.21 lists no cuSOLVER): let the loader know the one set.
-RUN find /opt/venv/lib/python3.11/site-packages/nvidia -mindepth 2 -maxdepth 2 -type d -name lib | sort > /etc/ld.so.conf.d/000-cubake.conf \
+RUN : "loader configuration"; find /opt/venv/lib/python3.11/site-packages/nvidia -mindepth 2 -maxdepth 2 -type d -name lib | sort > /etc/ld.so.conf.d/000-cubake.conf \
     && ldconfig && rm -f /var/cache/ldconfig/aux-cache
 
 WORKDIR /workspace
