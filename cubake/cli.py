@@ -160,9 +160,10 @@ def build(**values: Any) -> None:
 @_common
 @_out
 @_gpu
-def verify(**values: Any) -> None:
-    """Check built images against their plan, inside a container of each."""
-    _run("verify", **values)
+@click.argument("images", nargs=-1, metavar="[IMAGE]...")
+def verify(images: tuple[str, ...], only: tuple[str, ...], **values: Any) -> None:
+    """Check built images (all, or those named) against their plan, inside a container of each."""
+    _run("verify", only=(*only, *images), **values)
 
 
 @cli.command()

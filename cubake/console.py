@@ -20,7 +20,7 @@ from rich.text import Text
 from cubake.errors import CubakeError
 from cubake.events import Began, Ended, Event, Line, Note, Progress, Step
 from cubake.plan import Image, Plan
-from cubake.plan.make import served
+from cubake.plan.make import covered, served
 from cubake.render import Drift
 from cubake.resolve import RefusedCell
 from cubake.resolve.explain import sentence
@@ -157,6 +157,8 @@ class Console:
         self._out.print("\n" + ", ".join(parts), markup=False)
         for driver, count in served(plan.images, plan.matrix.drivers).items():
             self._out.print(f"  driver {driver}: new enough for the CUDA libraries of {count}", markup=False)
+        for gpu, count in covered(plan.images, plan.matrix.gpus).items():
+            self._out.print(f"  GPU {gpu}: {count} framework images have code for it", markup=False)
 
     def locked(self, plan: Plan, failures: Sequence[tuple[Image, CubakeError]]) -> int:
         """What `lock` did; the exit code of the worst failure."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cubake.plan.make import covered, served
 from cubake.plan.types import Image, Plan
 from cubake.resolve import RefusedCell
 from cubake.resolve.explain import as_json
@@ -27,7 +28,8 @@ def image_document(image: Image) -> dict[str, Any]:
             for layer in image.layers
         ],
         "driver": {"library_floor": image.floors.library, "ptx_floor": image.floors.ptx},
-        "arch": {"sass": list(image.sass), "ptx": list(image.ptx)},
+        "arch": {"sass": list(image.sass), "ptx": list(image.ptx)}
+        | {"frameworks": {code.framework: {"sass": list(code.sass), "ptx": list(code.ptx)} for code in image.codes}},
         "because": [as_json(one) for one in image.because],
         "checks": list(image.checks),
     }
@@ -46,6 +48,10 @@ def refused_document(refused: RefusedCell) -> dict[str, Any]:
 def plan_document(plan: Plan) -> dict[str, Any]:
     return {
         "images": [image_document(image) for image in plan.images],
+        "fleet": {
+            "drivers": served(plan.images, plan.matrix.drivers),
+            "gpus": covered(plan.images, plan.matrix.gpus),
+        },
         "refused": [refused_document(refused) for refused in plan.refused],
         "excluded": [
             {"cell": str(cell), "reason": exclusion.reason, "position": str(exclusion.position)}

@@ -13,7 +13,7 @@ from cubake.facts import Facts
 from cubake.matrix import Matrix
 from cubake.plan.checks import checks_for
 from cubake.plan.lock import Lock, LockInput, Package
-from cubake.plan.types import Floors, Image, Layer, Plan
+from cubake.plan.types import Floors, GpuCode, Image, Layer, Plan
 from cubake.resolve import RefusedCell, Solved, Stack, solve
 from cubake.resolve.draft import wheel_of
 
@@ -75,10 +75,30 @@ def served(images: Iterable[Image], drivers: Iterable[str]) -> dict[str, int]:
     return {driver: sum(floor <= versions.key(driver) for floor in floors) for driver in drivers}
 
 
+def covered(images: Iterable[Image], gpus: Iterable[str]) -> dict[str, int]:
+    """How many of the framework images have code for each GPU of the fleet (``sm_86``), in each framework."""
+    framework = [image for image in images if image.stack.frameworks]
+    return {
+        gpu: sum(all(has_code(gpu, code.sass, code.ptx) for code in image.codes) for image in framework) for gpu in gpus
+    }
+
+
+def has_code(gpu: str, sass: Iterable[str], ptx: Iterable[str]) -> bool:
+    """Machine code runs on its own major capability from its minor on; PTX compiles for every later capability
+    (CUDA programming guide, binary and PTX compatibility)."""
+    device = _capability(gpu)
+    binary = (_capability(arch) for arch in sass)
+    return any(a[0] == device[0] and a <= device for a in binary) or any(_capability(arch) <= device for arch in ptx)
+
+
+def _capability(arch: str) -> tuple[int, int]:
+    digits = arch.partition("_")[2]
+    return int(digits[:-1]), int(digits[-1])
+
+
 def _image(solved: Solved, matrix: Matrix, facts: Facts, locks: Mapping[str, Lock]) -> Image:
     stack, name = solved.stack, image_name(solved.stack)
     asked, lock = lock_input(stack, facts), locks.get(name)
-    sass, ptx = _architectures(stack, facts)
     toolkit = facts.cuda.toolkits[stack.cuda]
     return Image(
         name=name,
@@ -92,8 +112,7 @@ def _image(solved: Solved, matrix: Matrix, facts: Facts, locks: Mapping[str, Loc
         stale=lock is not None and not lock.answers(asked),
         layers=layers_of(lock) if lock else (),
         floors=Floors(toolkit.library_floor, _ptx_floor(toolkit.drivers, stack.toolkit)),
-        sass=sass,
-        ptx=ptx,
+        codes=_codes(stack, facts),
         checks=checks_for(stack),
     )
 
@@ -106,18 +125,14 @@ def _ptx_floor(drivers: Mapping[str, str | None], toolkit: str | None) -> str | 
     return None
 
 
-def _architectures(stack: Stack, facts: Facts) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """GPU code that every framework of the image has. A toolkit image has what its user compiles: none is promised."""
-    builds = []
+def _codes(stack: Stack, facts: Facts) -> tuple[GpuCode, ...]:
+    found = []
     for framework, version in stack.frameworks:
         release = facts.frameworks[framework].releases[version]
-        index = release.indexes.get(stack.index or "")
-        builds.append(index if index and framework == "pytorch" else wheel_of(release, stack.platform))
-    if not builds:
-        return (), ()
-    sass = [arch for arch in builds[0].sass if all(arch in build.sass for build in builds)]
-    ptx = [arch for arch in builds[0].ptx if all(arch in build.ptx for build in builds)]
-    return tuple(sass), tuple(ptx)
+        index = release.indexes.get(stack.index or "") if framework == "pytorch" else None
+        build = index or wheel_of(release, stack.platform)
+        found.append(GpuCode(framework, build.sass, build.ptx))
+    return tuple(found)
 
 
 def _order(image: Image) -> tuple[object, ...]:

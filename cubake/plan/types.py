@@ -31,6 +31,15 @@ class Floors:
 
 
 @dataclass(frozen=True)
+class GpuCode:
+    """The GPU code of one framework: machine code and PTX. A toolkit image has what its user compiles: none."""
+
+    framework: str
+    sass: tuple[str, ...]
+    ptx: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Image:
     name: str
     tag: str
@@ -43,9 +52,21 @@ class Image:
     stale: bool
     layers: tuple[Layer, ...]
     floors: Floors
-    sass: tuple[str, ...]
-    ptx: tuple[str, ...]
+    codes: tuple[GpuCode, ...]
     checks: tuple[str, ...]
+
+    @property
+    def sass(self) -> tuple[str, ...]:
+        """Architectures that every framework has machine code for."""
+        return self._common([code.sass for code in self.codes])
+
+    @property
+    def ptx(self) -> tuple[str, ...]:
+        return self._common([code.ptx for code in self.codes])
+
+    @staticmethod
+    def _common(lists: list[tuple[str, ...]]) -> tuple[str, ...]:
+        return tuple(arch for arch in lists[0] if all(arch in other for other in lists)) if lists else ()
 
     @property
     def locked(self) -> bool:

@@ -147,7 +147,7 @@ def test_labels(promised: dict[str, Any]) -> None:
 def test_pytorch(ask: Any, promised: dict[str, Any], measured: dict[str, Any]) -> None:
     found = ask("pytorch.py")
     measured.update(found)
-    stack, arch = promised["stack"], promised["arch"]
+    stack, arch = promised["stack"], promised["arch"]["frameworks"]["pytorch"]
     assert found["version"].partition("+")[0] == stack["pytorch"], (
         f"torch is {found['version']}, not {stack['pytorch']}"
     )
@@ -160,15 +160,15 @@ def test_pytorch(ask: Any, promised: dict[str, Any], measured: dict[str, Any]) -
 def test_tensorflow(ask: Any, promised: dict[str, Any], measured: dict[str, Any]) -> None:
     found = ask("tensorflow.py")
     measured.update(found)
-    stack, arch = promised["stack"], promised["arch"]
+    stack, arch = promised["stack"], promised["arch"]["frameworks"]["tensorflow"]
     assert found["version"] == stack["tensorflow"], f"tensorflow is {found['version']}, not {stack['tensorflow']}"
     assert found["is_cuda_build"], "tensorflow is a CPU build"
     if not stack["pytorch"]:
         assert f"{found['cuda']}.".startswith(f"{stack['cuda']}."), (
             f"built with CUDA {found['cuda']}, not {stack['cuda']}"
         )
-        want = sorted([*arch["sass"], *arch["ptx"]])
-        assert sorted(found["arch"]) == want, f"tensorflow has code for {found['arch']}, the facts say {want}"
+    want = sorted([*arch["sass"], *arch["ptx"]])
+    assert sorted(found["arch"]) == want, f"tensorflow has code for {found['arch']}, the facts say {want}"
 
 
 @pytest.mark.check("contents.nvcc")
