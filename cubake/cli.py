@@ -5,6 +5,7 @@ The verbs are imported when they run, so that `--help` needs none of what they n
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -203,6 +204,7 @@ def _run(verb: str, **values: Any) -> None:
 
 def main() -> None:
     """Run the command line; no traceback reaches a user without -v."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # CI cancels with it: end as on Ctrl-C
     try:
         cli(standalone_mode=False)
     except click.ClickException as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -55,9 +56,15 @@ class Cubake:
         return Done(done.returncode, done.stdout, done.stderr)
 
     def start(self, *args: str | Path) -> subprocess.Popen[str]:
-        """The process in a group of its own, with stderr to read while it runs."""
+        """The process in a group of its own, with stderr to read while it runs. It takes SIGINT even where the tests
+        run in the background of a shell, which makes its children ignore it."""
         return subprocess.Popen(
-            self.command(*args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+            self.command(*args),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  the tests have no threads
         )
 
 

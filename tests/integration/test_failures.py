@@ -169,12 +169,12 @@ def until_apt_runs(log: Path) -> None:
 
 
 def interrupt(process: subprocess.Popen[str], whom: str) -> tuple[float, str]:
-    """SIGINT as a terminal sends it (to the whole group) or as a supervisor does; seconds until the end, and stderr."""
+    """SIGINT as a terminal sends it (to the group), to the process, or SIGTERM; seconds until the end, stderr."""
     start = time.monotonic()
     if whom == "group":
         os.killpg(process.pid, signal.SIGINT)
     else:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT if whom == "process" else signal.SIGTERM)
     try:
         _, err = process.communicate(timeout=60)
     except subprocess.TimeoutExpired:
@@ -190,7 +190,7 @@ def containers_of(client: docker.DockerClient, image_id: str) -> list[str]:
     return [row["Id"] for row in found if row["ImageID"] == image_id]
 
 
-@pytest.mark.parametrize("whom", ["group", "process"])
+@pytest.mark.parametrize("whom", ["group", "process", "terminated"])
 def test_interrupted_build(cubake: Cubake, own: Own, out: Path, whom: str) -> None:
     matrix = own.matrix(TWO, (SMALL, TEST))
     args = ("--matrix", matrix, "--out", out, "--no-verify")
