@@ -24,7 +24,14 @@ from cubake.errors import Refused, Unavailable
 from cubake.plan.lock import PYTORCH_INDEX, LockInput, Package
 
 _BOX = " \u00d7\u251c\u2500\u25b6\u2570\u256f\u2502"  # what uv draws around an explanation
-_UNREACHABLE = ("error sending request", "Failed to fetch", "Could not connect", "dns error", "client error (Connect)")
+_UNREACHABLE = (
+    "error sending request",
+    "Failed to fetch",
+    "Could not connect",
+    "dns error",
+    "client error (Connect)",
+    "only be read from the cache",
+)
 
 
 @dataclass(frozen=True)

@@ -43,13 +43,17 @@ def write(path: Path, text: str) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def read_locks(images: Path) -> dict[str, Lock]:
-    """Every lock under an ``images/`` folder, by image name."""
+def read_locks(images: Path, *, pass_over_broken: bool = False) -> dict[str, Lock]:
+    """Every lock under an ``images/`` folder, by image name. InputError at a broken one, unless it is to be replaced."""
     found = {}
     for path in sorted(images.glob(f"*/{LOCK}")):
-        text = read(path)
-        if text is not None:
-            found[path.parent.name] = parse_lock(text, shown(path))
+        try:
+            text = read(path)
+            if text is not None:
+                found[path.parent.name] = parse_lock(text, shown(path))
+        except InputError:
+            if not pass_over_broken:
+                raise
     return found
 
 

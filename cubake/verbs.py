@@ -59,7 +59,7 @@ def plan(options: Options) -> int:
 def lock(options: Options) -> int:
     """Lock what has no lock, or another question's. Images with the same question share one answer."""
     console = Console(options)
-    whole_plan = _plan(options)
+    whole_plan = _plan(options, pass_over_broken=True)
     planned = _select(whole_plan, options)
     # What another image of the matrix is locked to answers the same question here: only --upgrade asks again.
     known = {} if options.upgrade else {i.lock_input: i.lock.packages for i in whole_plan.images if i.lock and i.locked}
@@ -93,13 +93,14 @@ def _write_locks(images: Iterable[Image], question: LockInput, packages: tuple[P
 
 def render(options: Options) -> int:
     console = Console(options)
+    planned = _select(_plan(options), options)
     if not options.check:
-        planned = _plan(options)
-        changed = _write_rendered(planned, options)
-        console.rendered(planned, changed)
+        console.rendered(planned, _write_rendered(planned, options))
         return 0
-    planned = _plan(options)
     found = _found(options)
+    if options.only:
+        names = {image.name for image in planned.images}
+        found = {path: text for path, text in found.items() if path.partition("/")[0] in names}
     drifts = drift(_texts(planned, options), found, options.matrix.name)
     # An image from PyTorch's own index may wait for its lock; one that the package index answers may not.
     unlocked = [image for image in planned.unlocked if image.stale or image.stack.index is None]
@@ -160,9 +161,10 @@ def clean(options: Options) -> int:
     return 0
 
 
-def _plan(options: Options) -> Plan:
+def _plan(options: Options, *, pass_over_broken: bool = False) -> Plan:
     matrix = load_matrix(options.matrix)
-    return make_plan(matrix, load_facts(), files.read_locks(options.images))
+    locks = files.read_locks(options.images, pass_over_broken=pass_over_broken)
+    return make_plan(matrix, load_facts(), locks)
 
 
 def _select(planned: Plan, options: Options) -> Plan:

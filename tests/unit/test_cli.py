@@ -468,3 +468,20 @@ def test_a_disk_that_takes_nothing(locked: Place) -> None:
     shutil.rmtree(locked.folder / "images" / NAME)
     (locked.folder / "out").write_text("")
     assert locked("report").code == 2
+
+
+def test_a_lock_that_was_edited_is_mended_by_the_command_that_is_named(locked: Place) -> None:
+    """`lock` must not stop at the lock that it is asked to replace; here no index answers, and it gets that far."""
+    path = locked.folder / "images" / NAME / "requirements.lock"
+    path.write_text(path.read_text().replace("==", "==9", 1))
+    done = locked("lock", "--index-url", "http://127.0.0.1:9/simple")
+    assert "edited by hand" not in done.err
+    assert done.code == 4
+
+
+def test_check_of_a_part_looks_at_that_part(locked: Place) -> None:
+    assert locked("render").code == 0
+    (locked.folder / "images" / NAME / "Dockerfile").write_text("FROM scratch\n")
+    locked.matrix(HEAD + TORCH + "  new: {pytorch: 2.5.1, python: '3.11', os: debian12}\n")
+    assert locked("render", "--check", "--only", f"{NAME}*").code == 1
+    assert locked("render", "--check", "--only", f"{NAME}*").out.count("Dockerfile") == 1
