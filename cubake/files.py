@@ -44,7 +44,7 @@ def write(path: Path, text: str) -> None:
 
 
 def read_locks(images: Path, *, pass_over_broken: bool = False) -> dict[str, Lock]:
-    """Every lock under an ``images/`` folder, by image name. InputError at a broken one, unless it is to be replaced."""
+    """Every lock under an ``images/`` folder, by image name. InputError at a broken one, unless it is replaced."""
     found = {}
     for path in sorted(images.glob(f"*/{LOCK}")):
         try:
