@@ -26,7 +26,7 @@ class Axes(Row):
     tensorflow: Many[shapes.Version] = Field((), description="TensorFlow version; 2.19 means the newest 2.19.x known.")
     cuda: Many[shapes.Cuda] = Field((), description="CUDA version, X.Y or X.Y.Z, or any.")
     cudnn: Many[shapes.Version] = Field((), description="cuDNN version, or any.")
-    python: Many[shapes.Python] = Field((), description="Python version, X.Y or X.Y.Z.")
+    python: Many[shapes.Python] = Field((), description="Python version, X.Y; wheels and distributions fix no more.")
     os: Many[shapes.Os] = Field((), description="Distribution and its version, such as ubuntu22.04.")
     flavor: Many[Flavor] = Field((), description="How much of the toolkit: base, runtime or devel.")
     profile: Many[shapes.Name] = Field((), description="dev, prod, test, or one defined under profiles.")

@@ -100,7 +100,7 @@ Version: TypeAlias = Annotated[
     str, Shape(r"[0-9]+(?:\.[0-9]+){0,4}|any", f"wants a version such as 2.6 or 2.6.1; {_ANY}", unquoted=True)
 ]
 Cuda: TypeAlias = Annotated[str, Shape(f"{_XY}|any", f"wants X.Y or X.Y.Z, such as 12.4; {_ANY}", unquoted=True)]
-Python: TypeAlias = Annotated[str, Shape(_XY, "wants X.Y or X.Y.Z, such as 3.12", unquoted=True)]
+Python: TypeAlias = Annotated[str, Shape(r"[0-9]+\.[0-9]+", "wants X.Y, such as 3.12", unquoted=True)]
 Os: TypeAlias = Annotated[
     str, Shape(r"[a-z]+[0-9]+(?:\.[0-9]+)?", "wants a distribution and its version, such as ubuntu22.04")
 ]
