@@ -31,11 +31,11 @@ SHAPES: dict[str, tuple[str, str, list[str], list[str]]] = {
     ),
     "python": (
         "images:\n  a: {cuda: any, python: %s}\n",
-        "wants X.Y or X.Y.Z, such as 3.12",
+        "wants X.Y, such as 3.12",
         ["3.10", "3.12", "3.9"],
         ["3", "any", "3.x", "3.12.4", "3.12.4.5", "py312", "3.13t"],
     ),
-    "default python": ("defaults: {python: %s}\n", "wants X.Y or X.Y.Z, such as 3.12", ["3.10"], ["3", "any"]),
+    "default python": ("defaults: {python: %s}\n", "wants X.Y, such as 3.12", ["3.10"], ["3", "any"]),
     "os": (
         "defaults: {os: %s}\n",
         "wants a distribution and its version, such as ubuntu22.04",
