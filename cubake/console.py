@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import threading
 import time
@@ -18,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cubake.errors import CubakeError
-from cubake.events import Began, Ended, Event, Line, Note, Progress, Step
+from cubake.events import Began, Ended, Event, Line, Note, Progress, Step, step_title
 from cubake.plan import Image, Plan
 from cubake.plan.make import covered, served
 from cubake.render import Drift
@@ -89,9 +88,9 @@ class Console:
 
     def _step(self, image: str, name: str, state: str, seconds: float) -> None:
         stage, start, _, _ = self._running.get(image, ("build", time.monotonic(), "", ""))
-        self._running[image] = (stage, start, title(name), "")
+        self._running[image] = (stage, start, step_title(name), "")
         if self._verbose or (self._live is None and state in ("done", "failed") and seconds >= 1):
-            short = name if self._verbose else title(name)
+            short = name if self._verbose else step_title(name)
             self._note(Text(f"       {image} | {short} {state}" + (f" {seconds:.1f} s" if seconds else ""), "dim"))
 
     def _board(self) -> Table:
@@ -254,12 +253,6 @@ class Console:
         }
         for reason in sorted(reasons):
             self._out.print(Text(f"GPU checks NOT_RUN: {reason}", "yellow"))
-
-
-def title(step: str) -> str:
-    """What a build step is called: the title its command begins with, else the command without its mounts."""
-    named = re.search(r': "([^"]+)";', step)
-    return named[1] if named else re.sub(r"--mount=\S+\s+", "", step)[:80]
 
 
 def _plan_row(image: Image) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -57,6 +58,12 @@ class Ended:
     result: str
     seconds: float
     detail: str = ""
+
+
+def step_title(step: str) -> str:
+    """What a build step is called: the title its command begins with (``: "title";``), else the command itself."""
+    named = re.search(r': "([^"]+)";', step)
+    return named[1] if named else re.sub(r"--mount=\S+\s+", "", step)[:80]
 
 
 Event = Note | Began | Step | Progress | Line | Ended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from cubake.build.buildkit import BuildEvent, BuiltEvent, BytesEvent, ErrorEvent
 from cubake.build.engine import BuildRequest, Engine, ImageInfo
 from cubake.build.types import Outcome
 from cubake.errors import CubakeError, Failed
-from cubake.events import Announce, Line, Progress, Step
+from cubake.events import Announce, Line, Progress, Step, step_title
 from cubake.files import LogFile
 
 TAIL = 15  # lines of the failing step that are shown
@@ -98,6 +99,7 @@ def _follow(event: BuildEvent, name: str, watch: _Watch, log: LogFile, announce:
 def _failure(job: Job, watch: _Watch) -> str:
     step = watch.names.get(watch.failed, "")
     error = watch.error.splitlines()[-1] if watch.error else "the engine ended the build without an image"
-    lines = [f"{job.name}: {step or 'the build'} failed: {error}"]
+    error = re.sub(r'process ".*" did not complete', "the command did not complete", error, flags=re.DOTALL)
+    lines = [f"{job.name}: {step_title(step) if step else 'the build'} failed: {error}"]
     lines += [f"    {line}" for line in watch.tails.get(watch.failed, ())]
     return "\n".join([*lines, f"    (whole log: {job.log})"])

@@ -217,5 +217,6 @@ def _part(name: str) -> str:
 
 def _parts(flavor: str, packages: dict[str, str]) -> tuple[str, ...]:
     if flavor == "devel":
-        return tuple(_part(name) for name in packages)
+        # cuDLA drives Jetson's accelerator: its wheel exists for nothing else.
+        return tuple(part for part in map(_part, packages) if part != "cudla")
     return RUNTIME if flavor == "runtime" else ("cuda-runtime",)

@@ -82,6 +82,11 @@ RUN --mount=type=bind,from=tools,target=/mnt \
 RUN : "loader configuration"; find /opt/venv/lib/python3.12/site-packages/nvidia -mindepth 2 -maxdepth 2 -type d -name lib | sort > /etc/ld.so.conf.d/000-cubake.conf \
     && ldconfig && rm -f /var/cache/ldconfig/aux-cache
 
+# The base has an NCCL of its own beside the toolkit: link against the one that the framework loads.
+RUN : "one NCCL"; rm -f /usr/lib/*-linux-gnu/libnccl* \
+    && ln -s /opt/venv/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2 "$(dirname /usr/lib/*-linux-gnu/libc.so.6)/libnccl.so" \
+    && ldconfig && rm -f /var/cache/ldconfig/aux-cache
+
 WORKDIR /workspace
 ENTRYPOINT []
 CMD ["/bin/bash"]
