@@ -5,6 +5,7 @@ The verbs are imported when they run, so that `--help` needs none of what they n
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -219,8 +220,12 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         _say("interrupted", "run again: what was finished is kept")
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our output went away
-        sys.stderr.close()
+    except BrokenPipeError:
+        os._exit(1)  # the reader of our output went away: nobody is left to tell, not even that flushing fails
+    except OSError as error:
+        _trace()
+        where = f"{error.filename}: " if error.filename else "the output: "
+        _say(f"{where}{error.strerror or error}", "check the disk, and who owns the file")
         sys.exit(1)
     except Exception as error:
         _trace()

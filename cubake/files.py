@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cubake.errors import CubakeError, InputError
@@ -28,16 +29,13 @@ def write(path: Path, text: str) -> None:
     """Replace a file in one step; CubakeError where the disk does not take it."""
     temporary = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-            temporary = Path(file.name)
-            file.write(text)
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except OSError as error:
-        raise CubakeError(
-            f"{path}: cannot be written: {error.strerror or error}", "free some space, or check who owns it"
-        ) from error
+        with _taking(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+                temporary = Path(file.name)
+                file.write(text)
+            temporary.chmod(0o644)
+            temporary.replace(path)
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -93,18 +91,42 @@ def bundle_from_environment(option: str | None) -> bytes | None:
         ) from error
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder that can be written to, before work begins whose results would have no place."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written to: {error.strerror}", "name another folder with --out") from error
+
+
 class LogFile:
-    """A log that is written line by line, readable while it grows."""
+    """A log that is written line by line, readable while it grows. CubakeError where the disk does not take it."""
 
     def __init__(self, path: str) -> None:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        self._file = Path(path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115  closed by __exit__
+        self._path = path
+        with _taking(path):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            self._file = Path(path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115  closed by __exit__
 
     def line(self, text: str) -> None:
-        self._file.write(text + "\n")
+        with _taking(self._path):
+            self._file.write(text + "\n")
 
     def __enter__(self) -> LogFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        with suppress(OSError):
+            self._file.close()
+
+
+@contextmanager
+def _taking(path: Path | str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CubakeError(
+            f"{path}: cannot be written: {error.strerror or error}", "free some space, or check who owns it"
+        ) from error

@@ -45,6 +45,7 @@ def whole(options: Options) -> int:
     engine = _engine()
     if options.verify:
         need_client()
+    files.make_folder(options.out)
     _write_rendered(planned, options)
     records = _build_images(planned, options, console, engine)
     verdicts = _verify_images(planned, options, console, engine, records) if options.verify else []
@@ -115,14 +116,18 @@ def build(options: Options) -> int:
     _refuse_conflicts(planned)
     _refuse_drift(planned, options)
     build_options(planned.matrix, options)
-    records = _build_images(planned, options, console, _engine())
+    engine = _engine()
+    files.make_folder(options.out)
+    records = _build_images(planned, options, console, engine)
     return console.built(records)
 
 
 def verify(options: Options) -> int:
     console = Console(options)
     planned = _select(_plan(options), options)
-    verdicts = _verify_images(planned, options, console, _engine(), None)
+    engine = _engine()
+    files.make_folder(options.out)
+    verdicts = _verify_images(planned, options, console, engine, None)
     return console.verified(verdicts)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
 import secrets
 import tarfile
 from collections.abc import Iterator, Mapping
@@ -25,6 +27,7 @@ from cubake.build.buildkit import BuildEvent, Decoder, json_records
 from cubake.errors import Interrupted, Unavailable
 
 OLDEST = (20, 10)
+FIRST_ANSWER = 15  # seconds: an engine that is there says so at once
 TIMEOUT = 60
 OWNER = {"io.cubake.owner": "cubake"}  # on every container of ours, so that `clean` finds what a kill left
 
@@ -41,11 +44,12 @@ class Engine:
     """One engine; raises Unavailable with what to do where it does not answer."""
 
     def __init__(self) -> None:
+        where = os.environ.get("DOCKER_HOST") or "its socket"
         try:
+            version = docker.from_env(timeout=FIRST_ANSWER).version()
             self._docker = docker.from_env(timeout=TIMEOUT)
-            version = self._docker.version()
-        except (DockerException, requests.RequestException) as error:
-            raise Unavailable(f"no Docker Engine answers: {_first_line(error)}", _HINT) from error
+        except (DockerException, requests.RequestException, OSError) as error:
+            raise Unavailable(f"no Docker Engine answers at {where}: {_why(error)}", _HINT) from error
         self._builds: set[str] = set()
         self.cancelled = False
         self.version = str(version["Version"])
@@ -213,6 +217,15 @@ def _answering() -> Iterator[None]:
 def _check(response: Any) -> None:
     if response.status_code >= 400:
         raise Unavailable(f"the Docker Engine refused the build: {response.text.strip()[:300]}", _HINT)
+
+
+def _why(error: BaseException) -> str:
+    """The operating system's words out of the layers of a connection error."""
+    text = str(error)
+    if "timed out" in text:
+        return f"no word in {FIRST_ANSWER} s"
+    found = re.search(r"\[Errno \d+\] ([^'\")]+)", text) or re.search(r"\(\d+, '([^']+)'\)", text)
+    return found[1] if found else _first_line(error)
 
 
 def _first_line(error: BaseException) -> str:
