@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,16 @@ if TYPE_CHECKING:
 COLORS = {"BUILT": "green", "REUSED": "cyan", "PASS": "green", "FAILED": "red", "FAIL": "red", "BLOCKED": "yellow"}
 
 
+@dataclass
+class _Work:
+    """What the board shows of one image: its steps that run, the last started last, and bytes moved."""
+
+    stage: str
+    start: float = field(default_factory=time.monotonic)
+    steps: list[str] = field(default_factory=list)
+    moved: str = ""
+
+
 class Console:
     """Prints for one run. ``announce`` may be called from any thread."""
 
@@ -43,7 +54,7 @@ class Console:
         self._out = Terminal(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 240)
         self._err = Terminal(stderr=True, highlight=False, soft_wrap=True)
         self._lock = threading.Lock()
-        self._running: dict[str, tuple[str, float, str, str]] = {}  # image: stage, start, step, bytes
+        self._running: dict[str, _Work] = {}
         self._live: Live | None = None
 
     @contextmanager
@@ -68,14 +79,13 @@ class Console:
             case Note(text):
                 self._note(Text(text, "dim"))
             case Began(image, stage):
-                self._running[image] = (stage, time.monotonic(), "", "")
+                self._running[image] = _Work(stage)
                 self._note(Text(f"{stage:<6} {image} ...", "dim"), live=False)
             case Step(image, name, state, seconds):
                 self._step(image, name, state, seconds)
             case Progress(image, current, total):
-                stage, start, step, _ = self._running.get(image, ("", time.monotonic(), "", ""))
-                share = f"{current / 1e6:,.0f}" + (f" of {total / 1e6:,.0f}" if total else "") + " MB"
-                self._running[image] = (stage, start, step, share)
+                work = self._running.setdefault(image, _Work("build"))
+                work.moved = f"{current / 1e6:,.0f}" + (f" of {total / 1e6:,.0f}" if total else "") + " MB"
             case Line(image, text):
                 if self._verbose:
                     self._note(Text(f"       {image} | {text}", "dim"))
@@ -83,12 +93,17 @@ class Console:
                 self._running.pop(image, None)
                 line = Text.assemble(f"{stage:<6} {image} ", (result, COLORS.get(result, "")), f" in {seconds:.1f} s")
                 if detail and (self._verbose or result not in ("BUILT", "REUSED", "PASS")):
-                    line.append(f"\n       {detail}")
+                    shown = detail if self._verbose else detail.partition("\n")[0]  # the rest stands under the table
+                    line.append(f"\n       {shown}")
                 self._note(line)
 
     def _step(self, image: str, name: str, state: str, seconds: float) -> None:
-        stage, start, _, _ = self._running.get(image, ("build", time.monotonic(), "", ""))
-        self._running[image] = (stage, start, step_title(name), "")
+        work, called = self._running.setdefault(image, _Work("build")), step_title(name)
+        work.moved = ""
+        if called in work.steps:
+            work.steps.remove(called)
+        if state == "started":
+            work.steps.append(called)
         if self._verbose or (self._live is None and state in ("done", "failed") and seconds >= 1):
             short = name if self._verbose else step_title(name)
             self._note(Text(f"       {image} | {short} {state}" + (f" {seconds:.1f} s" if seconds else ""), "dim"))
@@ -98,8 +113,9 @@ class Console:
         with self._lock:
             rows = list(self._running.items())
         width = max(30, self._err.width - 20)
-        for image, (stage, start, step, share) in rows:
-            table.add_row(stage, f"{time.monotonic() - start:5.0f} s", Text(f"{image} {step}"[:width]), share)
+        for image, work in rows:
+            now = f"{image} {work.steps[-1] if work.steps else ''}"
+            table.add_row(work.stage, f"{time.monotonic() - work.start:5.0f} s", Text(now[:width]), work.moved)
         return table
 
     def _note(self, text: Text, *, live: bool = True) -> None:

@@ -16,6 +16,8 @@ from cubake.errors import CubakeError, Failed
 from cubake.events import Announce, Line, Progress, Step, step_title
 from cubake.files import LogFile
 
+# How engines of different age quote the whole command of a step before they say what happened to it.
+_COMMAND = re.compile(r'(process ".*" did not complete successfully|executor failed running \[.*\])', re.DOTALL)
 TAIL = 15  # lines of the failing step that are shown
 
 
@@ -80,7 +82,7 @@ def _follow(event: BuildEvent, name: str, watch: _Watch, log: LogFile, announce:
         case StepEvent(digest, step, state, seconds, error):
             watch.names[digest] = step
             log.line(f"{step}: {state}" + (f" {seconds:.1f}s" if seconds else "") + (f": {error}" if error else ""))
-            if state == "failed":
+            if state == "failed" and "context canceled" not in error:  # the others were stopped because of it
                 watch.failed = digest
             announce(Step(name, step, state, seconds))
         case OutputEvent(digest, line):
@@ -98,8 +100,8 @@ def _follow(event: BuildEvent, name: str, watch: _Watch, log: LogFile, announce:
 
 def _failure(job: Job, watch: _Watch) -> str:
     step = watch.names.get(watch.failed, "")
-    error = watch.error.splitlines()[-1] if watch.error else "the engine ended the build without an image"
-    error = re.sub(r'process ".*" did not complete', "the command did not complete", error, flags=re.DOTALL)
+    error = watch.error.strip() or "the engine ended the build without an image"
+    error = _COMMAND.sub("the command failed", error).splitlines()[-1]
     lines = [f"{job.name}: {step_title(step) if step else 'the build'} failed: {error}"]
     lines += [f"    {line}" for line in watch.tails.get(watch.failed, ())]
     return "\n".join([*lines, f"    (whole log: {job.log})"])

@@ -75,7 +75,8 @@ def _build(image: Image, files: Files, bases: Bases, announce: Announce) -> Buil
         hint = f" ({error.hint})" if error.hint else ""
         record = _record(image, Outcome.BLOCKED, f"{error.message}{hint}", error.exit_code, time.monotonic() - start)
     except CubakeError as error:
-        record = _record(image, Outcome.FAILED, error.message, error.exit_code, time.monotonic() - start)
+        said = error.message.removeprefix(f"{image.name}: ")
+        record = _record(image, Outcome.FAILED, said, error.exit_code, time.monotonic() - start)
     announce(Ended(image.name, "build", record.outcome, record.seconds, record.error or ", ".join(record.changed)))
     return record
 
