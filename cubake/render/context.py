@@ -96,7 +96,8 @@ def labels(image: Image) -> tuple[tuple[str, str], ...]:
 
 def _layer(number: int, layer: Layer) -> LayerContext:
     slug = f"{number}-{layer.title.lower().replace(' ', '-')}"
-    return LayerContext(layer.title, slug, tuple(p.name for p in layer.packages), f"{layer.bytes / 1e6:,.1f} MB")
+    size = f": {layer.bytes / 1e6:,.1f} MB of wheels" if layer.bytes else ""  # some indexes tell no sizes
+    return LayerContext(layer.title, slug, tuple(p.name for p in layer.packages), size)
 
 
 @dataclass(frozen=True)
