@@ -93,8 +93,7 @@ class Console:
                 self._running.pop(image, None)
                 line = Text.assemble(f"{stage:<6} {image} ", (result, COLORS.get(result, "")), f" in {seconds:.1f} s")
                 if detail and (self._verbose or result not in ("BUILT", "REUSED", "PASS")):
-                    shown = detail if self._verbose else detail.partition("\n")[0]  # the rest stands under the table
-                    line.append(f"\n       {shown}")
+                    line.append(f"\n       {detail}")
                 self._note(line)
 
     def _step(self, image: str, name: str, state: str, seconds: float) -> None:
