@@ -18,7 +18,6 @@ from cubake.render.context import BaseContext, image_context
 _ROOT = Path(__file__).resolve().parent.parent
 # A wheel carries the templates inside the package, a checkout beside it.
 TEMPLATES = next(path for path in (_ROOT / "templates", _ROOT.parent / "templates") if path.is_dir())
-FILES = ("Dockerfile", "plan.json")
 
 
 @dataclass(frozen=True)
