@@ -59,6 +59,10 @@ class Facts:
         return read("base_images", model.BaseImages)
 
     @cached_property
+    def advisories(self) -> model.Advisories:
+        return read("advisories", model.Advisories)
+
+    @cached_property
     def os(self) -> model.OsFile:
         return read("os", model.OsFile)
 

@@ -1,7 +1,7 @@
 """Typed facts: what is true of drivers, toolkits, libraries, frameworks, base images and distributions.
 
 Every row names its source; the text and the confidence of a source stand once, at the top of its file. The files
-are generated: people read them, ``build.py refresh`` will own them, nobody edits them. Versions are text throughout.
+are generated: people read them, ``build.py refresh`` writes them, nobody edits them. Versions are text throughout.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Wheel(Fact):
     """One CUDA build of a framework for one platform.
 
     ``requires`` holds the libraries it needs as PEP 440 specifiers by package name; ``sass`` and ``ptx`` are the GPU
-    architectures with machine code and with PTX; ``bytes`` is the size of the largest wheel file.
+    architectures with machine code and with PTX; ``runpath`` the folders of site-packages in which it looks for
+    libraries (where it was read); ``build`` the build tag (PEP 427) that a re-uploaded file carries; ``bytes`` is the
+    size of the largest wheel file.
     """
 
     cuda: Version | None = Field(description="X.Y of the toolkit it was built with; null: CPU only")
@@ -46,6 +48,8 @@ class Wheel(Fact):
     requires: dict[str, str] = {}
     sass: tuple[Sm, ...] = ()
     ptx: tuple[Sm, ...] = ()
+    runpath: tuple[str, ...] = ()
+    build: str = ""
     bytes: int
 
 
@@ -62,6 +66,7 @@ class IndexBuild(Row):
 class Release(Row):
     released: str
     requires_python: str
+    numpy: str = Field(default="", description="NumPy it works with: what METADATA asks for, or the ABI it was built for")
     wheels: dict[Platform, Wheel]
     family: dict[str, tuple[str, ...]] = Field(default={}, description="matching versions of sibling packages")
     indexes: dict[str, IndexBuild] = {}
@@ -130,12 +135,18 @@ class Tags(Fact):
     end_of_life: bool = False
 
 
+class Gate(Fact):
+    """What NVIDIA_REQUIRE_CUDA lets in: drivers of this CUDA and newer, or one of the branches on one of the brands."""
+
+    cuda: Version
+    branches: tuple[int, ...] = ()
+    brands: tuple[str, ...] = ()
+
+
 class BaseImage(Row):
+    gate: Gate | None = Field(default=None, description="null: not read; every image asks for its own CUDA at least")
+    library_path: str = Field(default="", description="LD_LIBRARY_PATH that the image sets; empty: not read")
     os: dict[str, Tags]
-    require_branches: tuple[int, ...] = Field(
-        default=(), description="driver branches NVIDIA_REQUIRE_CUDA also lets in"
-    )
-    require_brands: tuple[str, ...] = ()
 
 
 class BaseImages(Fact):
@@ -158,6 +169,9 @@ class Model(Row):
 
 
 class Branch(Row):
+    """A driver branch (R535). ``cuda`` is the CUDA version its drivers report: what they compile PTX of."""
+
+    cuda: Version
     kind: str
     end_of_life: Annotated[str, BeforeValidator(str)] | None
 
@@ -167,6 +181,23 @@ class Gpus(Fact):
     capabilities: dict[str, Capability]
     models: tuple[Model, ...]
     branches: dict[str, Branch]
+
+
+class Advisory(Row):
+    """Something known of a release that no other fact tells. ``stops`` refuses it; otherwise it is said, no more.
+    With ``capabilities`` it is true on those GPUs alone."""
+
+    package: str = Field(description="distribution name: torch, tensorflow, torchvision")
+    versions: str = Field(description="PEP 440 specifier of the versions meant")
+    capabilities: str = Field(default="", description="PEP 440 specifier of compute capabilities; empty: any")
+    stops: bool = False
+    text: str
+    remedy: str
+
+
+class Advisories(Fact):
+    sources: dict[str, Source]
+    advisories: dict[str, Advisory]
 
 
 class Os(Row):

@@ -186,9 +186,9 @@ def require_cuda(toolkit: str, facts: Facts) -> str:
     """The driver gate: the toolkit's CUDA, or (spaces mean OR) a brand on a branch where forward compatibility is."""
     terms = [f"cuda>={versions.minor(toolkit)}"]
     image = facts.base_images.images.get(toolkit)
-    if image:
-        for branch in image.require_branches:
-            terms += [f"brand={brand},driver>={branch},driver<{branch + 1}" for brand in image.require_brands]
+    if image and image.gate:
+        for branch in image.gate.branches:
+            terms += [f"brand={brand},driver>={branch},driver<{branch + 1}" for brand in image.gate.brands]
     return " ".join(terms)
 
 

@@ -343,8 +343,8 @@ def test_tag_names_of_base_images() -> None:
 def test_geforce_in_the_driver_gate_ends_with_12_4() -> None:
     """NOTES, CUDA and drivers 3 (verified in the Dockerfiles)."""
     for toolkit, image in FACTS.base_images.images.items():
-        if image.require_brands:
-            assert ("geforce" in image.require_brands) is (Version(toolkit) <= Version("12.4.1")), toolkit
+        if image.gate:
+            assert ("geforce" in image.gate.brands) is (Version(toolkit) <= Version("12.4.1")), toolkit
 
 
 def test_distributions() -> None:
