@@ -66,7 +66,7 @@ class IndexBuild(Row):
 class Release(Row):
     released: str
     requires_python: str
-    numpy: str = Field(default="", description="NumPy it works with: what METADATA asks for, or the ABI it was built for")
+    numpy: str = Field(default="", description="NumPy it works with: by METADATA, or the ABI it was built for")
     wheels: dict[Platform, Wheel]
     family: dict[str, tuple[str, ...]] = Field(default={}, description="matching versions of sibling packages")
     indexes: dict[str, IndexBuild] = {}

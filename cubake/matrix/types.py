@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from cubake.errors import Position
 
 AXES = ("pytorch", "tensorflow", "cuda", "cudnn", "python", "os", "flavor", "profile", "platform")
+HOST_AXES = ("driver", "gpu")  # of a cell that is asked about, not of a matrix: the host it is to run on
 _VERSION_AXES = frozenset({"pytorch", "tensorflow", "cuda", "cudnn", "python"})
 
 
@@ -22,11 +24,15 @@ class Cell:
     single: bool
     on_conflict: str
 
+    @cached_property
+    def _values(self) -> dict[str, str]:
+        return dict(self.axes)
+
     def get(self, axis: str) -> str | None:
-        return dict(self.axes).get(axis)
+        return self._values.get(axis)
 
     def __str__(self) -> str:
-        return " ".join(f"{axis}={value}" for axis, value in self.axes)
+        return " ".join(f"{axis}={value!r}" if " " in value else f"{axis}={value}" for axis, value in self.axes)
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,15 @@ from typing import Any
 from cubake.plan.make import covered, served
 from cubake.plan.types import Image, Plan
 from cubake.resolve import RefusedCell
-from cubake.resolve.explain import as_json
+from cubake.resolve.explain import as_json, stack_document
 
 
 def image_document(image: Image) -> dict[str, Any]:
     stack = image.stack
-    names = ("pytorch", "tensorflow", "cuda", "cudnn", "python", "os", "flavor", "profile", "platform")
     return {
         "name": image.name,
         "tag": image.tag,
-        "stack": {name: getattr(stack, name) for name in names} | {"toolkit": stack.toolkit, "index": stack.index},
+        "stack": stack_document(stack),
         "base": stack.base.reference if stack.base else None,
         "locked": image.locked,
         "layers": [

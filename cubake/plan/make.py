@@ -15,7 +15,7 @@ from cubake.plan.checks import checks_for
 from cubake.plan.lock import Lock, LockInput, Package
 from cubake.plan.types import Floors, GpuCode, Image, Layer, Plan
 from cubake.resolve import RefusedCell, Solved, Stack, solve
-from cubake.resolve.draft import wheel_of
+from cubake.resolve.rules_gpu import code_of, has_code
 
 ARCHITECTURE = {"linux/amd64": "x86_64", "linux/arm64": "aarch64"}
 FRAMEWORK_WHEELS = ("torch", "torchaudio", "torchvision", "triton", "tensorflow")
@@ -83,19 +83,6 @@ def covered(images: Iterable[Image], gpus: Iterable[str]) -> dict[str, int]:
     }
 
 
-def has_code(gpu: str, sass: Iterable[str], ptx: Iterable[str]) -> bool:
-    """Machine code runs on its own major capability from its minor on; PTX compiles for every later capability
-    (CUDA programming guide, binary and PTX compatibility)."""
-    device = _capability(gpu)
-    binary = (_capability(arch) for arch in sass)
-    return any(a[0] == device[0] and a <= device for a in binary) or any(_capability(arch) <= device for arch in ptx)
-
-
-def _capability(arch: str) -> tuple[int, int]:
-    digits = arch.partition("_")[2]
-    return int(digits[:-1]), int(digits[-1])
-
-
 def _image(solved: Solved, matrix: Matrix, facts: Facts, locks: Mapping[str, Lock]) -> Image:
     stack, name = solved.stack, image_name(solved.stack)
     asked, lock = lock_input(stack, facts), locks.get(name)
@@ -126,13 +113,9 @@ def _ptx_floor(drivers: Mapping[str, str | None], toolkit: str | None) -> str | 
 
 
 def _codes(stack: Stack, facts: Facts) -> tuple[GpuCode, ...]:
-    found = []
-    for framework, version in stack.frameworks:
-        release = facts.frameworks[framework].releases[version]
-        index = release.indexes.get(stack.index or "") if framework == "pytorch" else None
-        build = index or wheel_of(release, stack.platform)
-        found.append(GpuCode(framework, build.sass, build.ptx))
-    return tuple(found)
+    return tuple(
+        GpuCode(name, *code_of(name, version, stack.index, stack.platform, facts)) for name, version in stack.frameworks
+    )
 
 
 def _order(image: Image) -> tuple[object, ...]:

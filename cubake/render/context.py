@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from cubake import versions
 from cubake.facts import Facts
 from cubake.plan import Image, Layer
-from cubake.resolve import Stack
+from cubake.resolve import Stack, gate
+from cubake.resolve.bases import gate_of
 
 UV = "0.13.9"  # the uv that installs inside images; requirements.lock holds the same one
 TOOLS = f"ghcr.io/astral-sh/uv:{UV}"
@@ -184,12 +185,9 @@ def base_env(toolkit: str, cudnn: str | None, flavor: str, facts: Facts) -> tupl
 
 def require_cuda(toolkit: str, facts: Facts) -> str:
     """The driver gate: the toolkit's CUDA, or (spaces mean OR) a brand on a branch where forward compatibility is."""
-    terms = [f"cuda>={versions.minor(toolkit)}"]
-    image = facts.base_images.images.get(toolkit)
-    if image and image.gate:
-        for branch in image.gate.branches:
-            terms += [f"brand={brand},driver>={branch},driver<{branch + 1}" for brand in image.gate.brands]
-    return " ".join(terms)
+    read = gate_of(toolkit, facts)
+    branches, brands = (read[1].branches, read[1].brands) if read else ((), ())
+    return gate.expression(versions.minor(toolkit), branches, brands)
 
 
 def base_context(stack: Stack, tools: str, rootfs: str, reference: str, facts: Facts) -> BaseContext:

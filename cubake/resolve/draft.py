@@ -1,13 +1,17 @@
-"""From what a cell asks to the stacks that might answer it, newest first. No judgement here: the rules judge.
+"""From what a cell asks to the stacks that might answer it, those first that are preferred. No judgement here: the
+rules judge.
 
 A framework wheel brings its own CUDA libraries and cuDNN, so those come from the wheel's facts; only a toolkit image
-(no framework) takes them from its base.
+(no framework) takes them from its base. Each part is found once for the values it depends on: a matrix asks for the
+same parts thousands of times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -15,95 +19,136 @@ from packaging.utils import canonicalize_name
 
 from cubake import versions
 from cubake.facts import Facts
-from cubake.facts.model import IndexBuild, Release, Wheel
+from cubake.facts.model import Wheel
 from cubake.matrix import Cell
-from cubake.resolve.types import Base, Stack
+from cubake.resolve.bases import base_for, known_toolkits
+from cubake.resolve.host import Gpu, find_gpu
+from cubake.resolve.types import FRAMEWORKS, Draft
 
-FRAMEWORKS = ("pytorch", "tensorflow")
-DISTRIBUTION = {"pytorch": "torch", "tensorflow": "tensorflow"}
-LOCAL_CUDA = "cubake/cuda"  # repository of the bases that cubake makes itself
+Frameworks = tuple[tuple[str, str], ...]  # (name, full version), in the order of FRAMEWORKS
+PTXAS = "nvidia-cuda-nvcc-cu12"  # the wheel that holds ptxas and libdevice
+_cached = lru_cache(maxsize=65536)
 
 
-def drafts(cell: Cell, facts: Facts) -> Iterator[Stack]:
+class Build(NamedTuple):
+    """One CUDA build of the leading framework; ``torch_index`` is None for the one on the package index."""
+
+    torch_index: str | None
+    cuda: str
+    cudnn: str | None
+
+
+def drafts(cell: Cell, facts: Facts) -> Iterator[Draft]:
     """Every stack the facts can form for the cell; empty where a version asked for does not exist."""
     wanted = [name for name in FRAMEWORKS if cell.get(name)]
     if not wanted:
         yield from _toolkits(cell, facts)
         return
-    choices = [_releases(name, cell, facts) for name in wanted]
-    for chosen in product(*choices):
-        yield _framework_stack(cell, dict(zip(wanted, chosen, strict=True)), facts)
+    cuda, platform = cell.get("cuda"), axis(cell, "platform")
+    choices = [_releases(name, axis(cell, name), facts) for name in wanted]
+    for only in _passes(cell, wanted):
+        for chosen in product(*choices):
+            frameworks = tuple(zip(wanted, chosen, strict=True))
+            for build in _builds(frameworks, cuda, platform, only, facts):
+                yield _framework_draft(cell, frameworks, build, facts)
 
 
-def _releases(name: str, cell: Cell, facts: Facts) -> list[str]:
+def _passes(cell: Cell, wanted: list[str]) -> tuple[str, ...]:
+    """Which builds are tried. Without a reason to do otherwise the default ones; a host or a CUDA that was named may
+    need another; two frameworks take another where no default one serves both."""
+    if cell.get("cuda") or cell.get("driver") or cell.get("gpu"):
+        return ("all",)
+    return ("default", "others") if len(wanted) > 1 else ("default",)
+
+
+@_cached
+def _releases(name: str, want: str, facts: Facts) -> tuple[str, ...]:
     known = facts.frameworks[name].releases
-    return versions.newest_first(version for version in known if versions.matches(cell.get(name), version))
+    return tuple(versions.newest_first(version for version in known if versions.matches(want, version)))
 
 
-def _framework_stack(cell: Cell, chosen: dict[str, str], facts: Facts) -> Stack:
-    platform = axis(cell, "platform")
-    releases = {name: facts.frameworks[name].releases[version] for name, version in chosen.items()}
-    lead = wheel_of(next(iter(releases.values())), platform)
-    asked_cuda = cell.get("cuda")
-    index, build = _index(releases, asked_cuda, platform)
-    cuda = (build.cuda if build else lead.cuda) or "none"
-    flavor = axis(cell, "flavor")
-    base = base_for(cuda, "devel" if flavor == "devel" else "base", axis(cell, "os"), facts)
-    return Stack(
-        pytorch=chosen.get("pytorch"),
-        tensorflow=chosen.get("tensorflow"),
-        cuda=cuda,
+@_cached
+def _builds(frameworks: Frameworks, asked: str | None, platform: str, only: str, facts: Facts) -> tuple[Build, ...]:
+    """The default build first, then those of PyTorch's own index, newest CUDA first. A CUDA that no build has gives the
+    default one: the rules then say what there is."""
+    name, version = frameworks[0]
+    release = facts.frameworks[name].releases[version]
+    wheel = wheel_of(name, version, platform, facts)
+    default = Build(None, wheel.cuda or "none", wheel.cudnn)
+    others = []
+    if platform == "linux/amd64":  # what the facts say of those builds was read for x86-64
+        named = [Build(index, row.cuda, row.cudnn) for index, row in release.indexes.items() if not row.default]
+        others = sorted(named, key=lambda build: versions.key(build.cuda), reverse=True)
+    found = {"default": [default], "others": others, "all": [default, *others]}[only]
+    if asked is None:
+        return tuple(found)
+    return tuple(build for build in found if versions.matches(versions.minor(asked), build.cuda)) or (default,)
+
+
+def _framework_draft(cell: Cell, frameworks: Frameworks, build: Build, facts: Facts) -> Draft:
+    os, flavor, platform = axis(cell, "os"), axis(cell, "flavor"), axis(cell, "platform")
+    base = base_for(build.cuda, "devel" if flavor == "devel" else "base", os, facts)
+    extra = _takes_extra(frameworks, build, platform, facts)
+    return Draft(
+        frameworks=frameworks,
+        cuda=build.cuda,
         toolkit=base.toolkit if base else None,
-        cudnn=build.cudnn if build else lead.cudnn,
-        python=_python(cell, releases, facts),
-        os=axis(cell, "os"),
+        cudnn=build.cudnn,
+        python=_python(cell.get("python"), frameworks, os, platform, facts),
+        os=os,
         flavor=flavor,
-        profile=axis(cell, "profile"),
         platform=platform,
-        index=index,
+        torch_index=build.torch_index,
         base=base,
-        requirements=_requirements(cell, chosen, index, facts),
-        constraints=_constraints(releases, platform),
+        extra=extra,
+        pip=cell.pip,
+        requirements=_requirements(frameworks, build.torch_index, cell.pip, extra, facts),
+        constraints=_constraints(frameworks, build, platform, facts),
+        asked_cuda=cell.get("cuda"),
+        asked_cudnn=cell.get("cudnn"),
+        driver=cell.get("driver"),
+        gpu=_gpu_of(cell, facts),
     )
 
 
-def _index(releases: dict[str, Release], asked: str | None, platform: str) -> tuple[str | None, IndexBuild | None]:
-    """PyTorch's own index where the CUDA asked for is not the default wheel's."""
-    torch = releases.get("pytorch")
-    if platform != "linux/amd64":  # what the facts say of those builds was read for x86-64
-        return None, None
-    if torch is None or asked is None or versions.matches(versions.minor(asked), wheel_of(torch, platform).cuda):
-        return None, None
-    for name, build in torch.indexes.items():
-        if build.cuda == versions.minor(asked) and not build.default:
-            return name, build
-    return None, None
+def _gpu_of(cell: Cell, facts: Facts) -> Gpu | None:
+    gpu = cell.get("gpu")
+    return _gpu(gpu, facts) if gpu else None
 
 
-def _python(cell: Cell, releases: dict[str, Release], facts: Facts) -> str:
+_gpu = _cached(find_gpu)
+
+
+@_cached
+def _python(asked: str | None, frameworks: Frameworks, os: str, platform: str, facts: Facts) -> str:
     """The Python asked for, else the distribution's where every wheel has it, else the newest that every wheel has."""
-    asked = cell.get("python")
     if asked and asked != versions.ANY:
         return asked
     common: set[str] | None = None
-    for release in releases.values():
-        has = {tag for tag in wheel_of(release, axis(cell, "platform")).python if not tag.endswith("t")}
+    for name, version in frameworks:
+        has = {tag for tag in wheel_of(name, version, platform, facts).python if not tag.endswith("t")}
         common = has if common is None else common & has
-    own = facts.os.releases[axis(cell, "os")].python if axis(cell, "os") in facts.os.releases else None
+    own = facts.os.releases[os].python if os in facts.os.releases else None
     if common is None or own in common:
         return own or "3.12"
     return versions.newest_first(common)[0] if common else own or "3.12"
 
 
-def _requirements(cell: Cell, chosen: dict[str, str], index: str | None, facts: Facts) -> tuple[str, ...]:
+@_cached
+def _requirements(
+    frameworks: Frameworks, index: str | None, pip: tuple[str, ...], extra: bool, facts: Facts
+) -> tuple[str, ...]:
     """What the lock starts from; a sibling of torch takes the version that belongs to it."""
+    chosen = dict(frameworks)
     torch = facts.frameworks["pytorch"].releases[chosen["pytorch"]] if "pytorch" in chosen else None
     result = []
     if "pytorch" in chosen:
         result.append(f"torch=={chosen['pytorch']}" + (f"+{index}" if index else ""))
     if "tensorflow" in chosen:
-        result.append(f"tensorflow[and-cuda]=={chosen['tensorflow']}")
-    for text in cell.pip:
+        result.append(f"tensorflow{'[and-cuda]' if extra else ''}=={chosen['tensorflow']}")
+    if not extra:  # what the extra would have brought besides libraries: ptxas and libdevice, for XLA
+        result.append(PTXAS)
+    for text in pip:
         requirement = Requirement(text)
         name = canonicalize_name(requirement.name)
         fits = [fit for fit in (torch.family.get(name, ()) if torch else ()) if requirement.specifier.contains(fit)]
@@ -111,105 +156,100 @@ def _requirements(cell: Cell, chosen: dict[str, str], index: str | None, facts: 
     return tuple(result)
 
 
-def _constraints(releases: dict[str, Release], platform: str) -> tuple[str, ...]:
-    """TensorFlow 2.20 and later ask for ranges of CUDA libraries, so that an install years later brings others than
-    were tested. Their lower bounds are the versions it was built and tested with: the image pins those."""
-    tensorflow = releases.get("tensorflow")
-    if tensorflow is None or "pytorch" in releases:  # beside torch, torch's exact pins decide
-        return ()
-    pins = []
-    for package, specifier in sorted(wheel_of(tensorflow, platform).requires.items()):
-        lower = [spec.version for spec in SpecifierSet(specifier) if spec.operator == ">="]
-        pins += [f"{package}=={version}" for version in lower]
+@_cached
+def _constraints(frameworks: Frameworks, build: Build, platform: str, facts: Facts) -> tuple[str, ...]:
+    """What the lock may not go beyond. TensorFlow 2.20 and later ask for ranges of CUDA libraries, so that an install
+    years later brings others than were tested: alone, the image pins their lower bounds, which are those it was built
+    and tested with. Beside torch, torch's exact pins decide, and ptxas comes from the same toolkit. torch names no
+    NumPy, so that one compiled for NumPy 1 would get NumPy 2."""
+    chosen, pins = dict(frameworks), []
+    if "tensorflow" in chosen:
+        requires = wheel_of("tensorflow", chosen["tensorflow"], platform, facts).requires
+        if "pytorch" not in chosen:
+            pins += [f"{name}=={low}" for name, text in sorted(requires.items()) if (low := _range_from(text))]
+        elif PTXAS in requires and PTXAS in components(build.cuda, facts):
+            pins.append(f"{PTXAS}=={components(build.cuda, facts)[PTXAS]}")
+    if "pytorch" in chosen and (numpy := facts.frameworks["pytorch"].releases[chosen["pytorch"]].numpy):
+        pins.append(f"numpy{numpy}")
     return tuple(pins)
 
 
-def _toolkits(cell: Cell, facts: Facts) -> Iterator[Stack]:
+def _range_from(specifier: str) -> str | None:
+    return next((spec.version for spec in SpecifierSet(specifier) if spec.operator == ">="), None)
+
+
+@_cached
+def components(cuda: str, facts: Facts) -> dict[str, str]:
+    """The wheels of the newest update of a toolkit X.Y, by package; none where it has none."""
+    toolkits = [version for version in facts.components.toolkits if versions.minor(version) == cuda]
+    return facts.components.toolkits[versions.newest_first(toolkits)[0]].packages if toolkits else {}
+
+
+@_cached
+def pins_of(
+    frameworks: Frameworks, cuda: str, cudnn: str | None, torch_index: str | None, platform: str, facts: Facts
+) -> dict[str, str]:
+    """The CUDA libraries that the leading framework pins, as specifiers. Of a build from PyTorch's own index as far as
+    they are known: the components of its toolkit, and its cuDNN."""
+    if torch_index is None:
+        return dict(wheel_of(*frameworks[0], platform, facts).requires)
+    pins = {package: f"=={pin}" for package, pin in components(cuda, facts).items()}
+    if cudnn:
+        pins[f"nvidia-cudnn-cu{versions.major(cuda)}"] = f"=={cudnn}"
+    return pins
+
+
+@_cached
+def _takes_extra(frameworks: Frameworks, build: Build, platform: str, facts: Facts) -> bool:
+    """Whether TensorFlow's and-cuda extra can stand beside the other framework's pins. Where its own pins are others
+    than those, it is installed without, and uses the libraries that are there (R-009 says whether it can)."""
+    if len(frameworks) < 2:
+        return True
+    theirs = wheel_of(*frameworks[1], platform, facts).requires
+    ours = pins_of(frameworks, build.cuda, build.cudnn, build.torch_index, platform, facts)
+    return all(admits(theirs[name], pin) for name, pin in ours.items() if name in theirs)
+
+
+def admits(specifier: str, exact: str) -> bool:
+    """Whether what one side pins exactly (``==1.2`` or ``==1.2.*``) is within what the other asks for."""
+    pins = [spec.version.removesuffix(".*") for spec in SpecifierSet(exact) if spec.operator == "=="]
+    return all(pin in SpecifierSet(specifier) for pin in pins)
+
+
+def _toolkits(cell: Cell, facts: Facts) -> Iterator[Draft]:
     asked, os = cell.get("cuda") or versions.ANY, axis(cell, "os")
-    for toolkit in versions.newest_first(known_toolkits(facts)):
+    flavor, platform = axis(cell, "flavor"), axis(cell, "platform")
+    for toolkit in known_toolkits(facts):
         if not versions.matches(asked, toolkit):
             continue
-        base = base_for(toolkit, axis(cell, "flavor"), os, facts, cudnn=cell.get("cudnn"))
-        yield Stack(
-            pytorch=None,
-            tensorflow=None,
+        base = base_for(toolkit, flavor, os, facts, cudnn=cell.get("cudnn"))
+        yield Draft(
+            frameworks=(),
             cuda=versions.minor(toolkit),
             toolkit=toolkit,
             cudnn=base.cudnn if base else None,
-            python=_python(cell, {}, facts),
+            python=_python(cell.get("python"), (), os, platform, facts),
             os=os,
-            flavor=axis(cell, "flavor"),
-            profile=axis(cell, "profile"),
-            platform=axis(cell, "platform"),
+            flavor=flavor,
+            platform=platform,
+            torch_index=None,
             base=base,
+            extra=True,
+            pip=cell.pip,
             requirements=cell.pip,
+            constraints=(),
+            asked_cuda=cell.get("cuda"),
+            asked_cudnn=cell.get("cudnn"),
+            driver=cell.get("driver"),
+            gpu=_gpu_of(cell, facts),
         )
 
 
-def known_toolkits(facts: Facts) -> set[str]:
-    """Every toolkit release X.Y.Z that is an nvidia/cuda image or a set of wheels."""
-    return set(facts.base_images.images) | set(facts.components.toolkits)
-
-
-def base_for(cuda: str, flavor: str, os: str, facts: Facts, *, cudnn: str | None = None) -> Base | None:
-    """The newest base of a toolkit (X.Y or X.Y.Z) with the flavour, on the distribution; None where there is none."""
-    release = facts.os.releases.get(os)
-    if release is None:
-        return None
-    for toolkit in versions.newest_first(known_toolkits(facts)):
-        if not versions.matches(cuda, toolkit):
-            continue
-        make = _published if release.nvidia_cuda else _local
-        base = make(toolkit, flavor, os, cudnn, facts)
-        if base:
-            return base
-    return None
-
-
-def _published(toolkit: str, flavor: str, os: str, cudnn: str | None, facts: Facts) -> Base | None:
-    image = facts.base_images.images.get(toolkit)
-    tags = image.os.get(os) if image else None
-    if tags is None or tags.end_of_life:
-        return None
-    for tag in tags.flavors:
-        has_cudnn = tag.startswith("cudnn")
-        if tag.split("-")[-1] != flavor or has_cudnn != bool(cudnn) or tag.startswith("tensorrt"):
-            continue
-        if cudnn and not versions.matches(cudnn, tags.cudnn):
-            continue
-        return Base(f"nvidia/cuda:{toolkit}-{tag}-{os}", "nvidia", toolkit, tag, os, tags.cudnn if cudnn else None)
-    return None
-
-
-def _local(toolkit: str, flavor: str, os: str, cudnn: str | None, facts: Facts) -> Base | None:
-    """A base made from NVIDIA's wheels, which hold nvcc from CUDA 13 on only."""
-    if toolkit not in facts.components.toolkits or (flavor == "devel" and int(versions.major(toolkit)) < 13):
-        return None
-    full, tag = None, flavor
-    if cudnn:
-        full = _local_cudnn(toolkit, cudnn, facts)
-        if full is None:
-            return None
-        tag = f"cudnn-{flavor}"
-    return Base(f"{LOCAL_CUDA}:{toolkit}-{tag}-{os}", "local", toolkit, tag, os, full)
-
-
-def _local_cudnn(toolkit: str, want: str, facts: Facts) -> str | None:
-    """The cuDNN of NVIDIA's own image of that toolkit where it has one, else the newest wheel for its CUDA major."""
-    image = facts.base_images.images.get(toolkit)
-    known = {tags.cudnn for tags in image.os.values() if tags.cudnn} if image else set()
-    cuda = f"cu{versions.major(toolkit)}"
-    wheels = {v for v, row in facts.cudnn.versions.items() if cuda in row.wheels and not row.wheels[cuda].yanked}
-    for version in versions.newest_first(known & wheels) + versions.newest_first(wheels):
-        if versions.matches(want, version):
-            return version
-    return None
-
-
-def wheel_of(release: Release, platform: str) -> Wheel:
+@_cached
+def wheel_of(name: str, version: str, platform: str, facts: Facts) -> Wheel:
     """The release's default wheel for the platform; a CPU wheel without Pythons where it has none."""
-    for name, wheel in release.wheels.items():
-        if name == platform:
+    for where, wheel in facts.frameworks[name].releases[version].wheels.items():
+        if where == platform:
             return wheel
     return Wheel(cuda=None, python=(), glibc="2.17", bytes=0)
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from cubake import versions
 from cubake.facts import Facts
-from cubake.facts.model import IndexBuild, Release, Source
-from cubake.matrix import Cell
-from cubake.resolve.draft import wheel_of
-from cubake.resolve.rules import Rule, cuda_releases, releases
-from cubake.resolve.types import Evidence, Stack
+from cubake.facts.model import Release
+from cubake.resolve.draft import Frameworks, wheel_of
+from cubake.resolve.rules import Example, Rule, cuda_releases, releases
+from cubake.resolve.types import Evidence
 
 
 class CudaBuild(Rule):
@@ -24,45 +20,79 @@ class CudaBuild(Rule):
     """
 
     id = "R-002"
+    facts = ("pytorch.releases.*.wheels.*.cuda", "pytorch.releases.*.indexes", "tensorflow.releases.*.wheels.*.cuda")
+    examples = (
+        Example("pytorch=2.6 cuda=12.4", True),
+        Example("pytorch=2.6 cuda=12.1", False),
+        Example("tensorflow=2.20 cuda=13.0 python=3.12", False),
+    )
 
-    def check(self, cell: Cell, stack: Stack, facts: Facts) -> list[Evidence]:
-        asked = cell.get("cuda")
-        return [self._one(asked, stack, *row) for row in cuda_releases(stack, facts)]
-
-    def _one(self, asked: str | None, stack: Stack, name: str, version: str, row: Release, source: Source) -> Evidence:
-        default = wheel_of(row, stack.platform).cuda
-        fact = f"{name}.releases.{version}"
-        values = {"framework": f"{name} {version}", "cuda": stack.cuda, "default": default or "none"}
-        values |= {"platform": stack.platform, "builds": _builds(row, default), "asked": asked or stack.cuda}
-        ok = versions.matches(asked and versions.minor(asked), stack.cuda) if name == "pytorch" or asked else True
-        if name == "tensorflow" and stack.pytorch:
-            ok = default is not None and versions.major(default) == versions.major(stack.cuda)
-        return self.finds(ok, f"{fact}.indexes.{stack.index}" if stack.index else f"{fact}.wheels", source, values)
+    def check(
+        self,
+        facts: Facts,
+        frameworks: Frameworks,
+        cuda: str,
+        platform: str,
+        torch_index: str | None,
+        asked_cuda: str | None,
+    ) -> list[Evidence]:
+        found = []
+        for name, version, row, source in cuda_releases(frameworks, platform, facts):
+            default = wheel_of(name, version, platform, facts).cuda
+            fact = f"{name}.releases.{version}." + (f"indexes.{torch_index}" if torch_index else "wheels")
+            values = {"framework": f"{name} {version}", "cuda": cuda, "default": default or "none"}
+            values |= {"platform": platform, "builds": _builds(row, default), "asked": asked_cuda or cuda}
+            ok = versions.matches(asked_cuda and versions.minor(asked_cuda), cuda)
+            if name != frameworks[0][0]:  # beside another framework: the same major is enough, R-009 looks closer
+                values["cuda"] = default or "none"
+                ok = default is not None and versions.major(default) == versions.major(cuda)
+            found.append(self.finds(ok, fact, source, values))
+        return found
 
 
 def _builds(row: Release, default: str | None) -> str:
-    found: Mapping[str, IndexBuild] = row.indexes
-    return ", ".join(
-        versions.newest_first({build.cuda for build in found.values()} | ({default} if default else set()))
-    )
+    found = {build.cuda for build in row.indexes.values()} | ({default} if default else set())
+    return ", ".join(versions.newest_first(found))
 
 
 class CudnnOfWheel(Rule):
-    """The wheel pins its cuDNN: another one asked for would not be the one that is loaded.
+    """The wheel pins its cuDNN: another one asked for would not be the one that is loaded. Guides often name the cuDNN
+    of the CUDA image instead; the wheel does not look there.
 
     Leave ``cudnn`` out, or ask for the pinned one (a prefix such as 9.1 is enough).
     """
 
     id = "R-003"
+    facts = ("pytorch.releases.*.wheels.*.cudnn", "pytorch.releases.*.indexes.*.cudnn",
+             "tensorflow.releases.*.wheels.*.cudnn", "base_images.images.*.os.*.cudnn")  # fmt: skip
+    examples = (Example("pytorch=2.6 cudnn=9.1", True), Example("pytorch=2.6 cudnn=9.5", False))
 
-    def check(self, cell: Cell, stack: Stack, facts: Facts) -> list[Evidence]:
-        asked = cell.get("cudnn")
-        if not cuda_releases(stack, facts) or (asked is None and stack.cudnn is None):
+    def check(
+        self, facts: Facts, frameworks: Frameworks, cuda: str, cudnn: str | None, platform: str, asked_cudnn: str | None
+    ) -> list[Evidence]:
+        found = cuda_releases(frameworks, platform, facts)
+        if not found or (asked_cudnn is None and cudnn is None):
             return []
-        name, version, _, source = cuda_releases(stack, facts)[0]
-        values = {"framework": f"{name} {version}", "cudnn": stack.cudnn or "one not known", "asked": asked or "any"}
-        ok = versions.matches(asked, stack.cudnn)
+        name, version, _, source = found[0]
+        values = {"framework": f"{name} {version}", "cudnn": cudnn or "one not known", "asked": asked_cudnn or "any"}
+        values["images"] = _cudnn_of_images(cuda, cudnn, facts)
+        pin = wheel_of(name, version, platform, facts).requires.get(f"nvidia-cudnn-cu{versions.major(cuda)}", "==")
+        values["pins"] = "pins" if pin.startswith("==") else "was built with"
+        ok = versions.matches(asked_cudnn, cudnn)
         return [self.finds(ok, f"{name}.releases.{version}.wheels", source, values)]
+
+
+def _cudnn_of_images(cuda: str, cudnn: str | None, facts: Facts) -> str:
+    """Another cuDNN that the newest nvidia/cuda image of this CUDA carries, empty where it is the same or not known."""
+    images = [version for version in facts.base_images.images if versions.minor(version) == cuda]
+    for version in versions.newest_first(images):
+        for tags in facts.base_images.images[version].os.values():
+            if tags.cudnn:
+                other = (
+                    f"; guides name {tags.cudnn}, that of nvidia/cuda:{version} images, where the wheel does not look"
+                )
+                return other if tags.cudnn != cudnn else ""
+    return ""
 
 
 class PythonTag(Rule):
@@ -72,14 +102,17 @@ class PythonTag(Rule):
     """
 
     id = "R-004"
+    facts = ("pytorch.releases.*.wheels.*.python", "tensorflow.releases.*.wheels.*.python")
+    examples = (Example("pytorch=2.6 python=3.12", True), Example("tensorflow=2.17 python=3.13", False))
 
-    def check(self, cell: Cell, stack: Stack, facts: Facts) -> list[Evidence]:
+    def check(self, facts: Facts, frameworks: Frameworks, platform: str, python: str) -> list[Evidence]:
         found = []
-        for name, version, row, source in releases(stack, facts):
-            has = [tag for tag in wheel_of(row, stack.platform).python if not tag.endswith("t")]
-            values = {"framework": f"{name} {version}", "python": stack.python, "has": ", ".join(has) or "none"}
-            fact = f"{name}.releases.{version}.wheels.{stack.platform}.python"
-            found.append(self.finds(stack.python in has, fact, source, values))
+        for name, version, _, source in releases(frameworks, facts):
+            has = [tag for tag in wheel_of(name, version, platform, facts).python if not tag.endswith("t")]
+            values = {"framework": f"{name} {version}", "python": python, "has": ", ".join(has) or "none"}
+            found.append(
+                self.finds(python in has, f"{name}.releases.{version}.wheels.{platform}.python", source, values)
+            )
         return found
 
 
@@ -90,56 +123,20 @@ class Glibc(Rule):
     """
 
     id = "R-005"
+    facts = ("pytorch.releases.*.wheels.*.glibc", "tensorflow.releases.*.wheels.*.glibc", "os.releases.*.glibc")
+    examples = (Example("pytorch=2.7", True),)  # every distribution in the facts is new enough for every wheel
 
-    def check(self, cell: Cell, stack: Stack, facts: Facts) -> list[Evidence]:
-        os = facts.os.releases.get(stack.os)
-        if os is None:
+    def check(self, facts: Facts, frameworks: Frameworks, platform: str, os: str) -> list[Evidence]:
+        row = facts.os.releases.get(os)
+        if row is None:
             return []
         found = []
-        for name, version, row, source in releases(stack, facts):
-            needs = wheel_of(row, stack.platform).glibc
-            values = {"framework": f"{name} {version}", "needs": needs, "os": stack.os, "has": os.glibc}
-            ok = versions.key(os.glibc) >= versions.key(needs)
-            found.append(self.finds(ok, f"{name}.releases.{version}.wheels.{stack.platform}.glibc", source, values))
+        for name, version, _, source in releases(frameworks, facts):
+            needs = wheel_of(name, version, platform, facts).glibc
+            values = {"framework": f"{name} {version}", "needs": needs, "os": os, "has": row.glibc}
+            ok = versions.key(row.glibc) >= versions.key(needs)
+            found.append(self.finds(ok, f"{name}.releases.{version}.wheels.{platform}.glibc", source, values))
         return found
-
-
-class OneSetOfLibraries(Rule):
-    """Two frameworks in one image share one copy of each CUDA library, so their pins must overlap.
-
-    Take the nearest pair of releases named, or two images.
-    """
-
-    id = "R-009"
-
-    def check(self, cell: Cell, stack: Stack, facts: Facts) -> list[Evidence]:
-        found = cuda_releases(stack, facts)
-        if len(found) < 2:
-            return []
-        (_, torch, row, source), (_, flow, other, _) = found
-        ours, theirs = (wheel_of(r, stack.platform).requires for r in (row, other))
-        if stack.index:
-            ours = _index_pins(stack, facts)
-        clash = [
-            f"{p} {ours[p]} against {theirs[p]}" for p in sorted(ours) if p in theirs and _clash(ours[p], theirs[p])
-        ]
-        values = {"torch": torch, "tensorflow": flow, "clash": "; ".join(clash), "cudnn": stack.cudnn or "none"}
-        return [self.finds(not clash, f"pytorch.releases.{torch}.wheels", source, values)]
-
-
-def _index_pins(stack: Stack, facts: Facts) -> dict[str, str]:
-    """What a build from PyTorch's own index pins, as far as it is known: its toolkit's components and its cuDNN."""
-    toolkits = [version for version in facts.components.toolkits if versions.minor(version) == stack.cuda]
-    packages = facts.components.toolkits[versions.newest_first(toolkits)[0]].packages if toolkits else {}
-    pins = {name: f"=={version}" for name, version in packages.items()}
-    if stack.cudnn:
-        pins[f"nvidia-cudnn-cu{versions.major(stack.cuda)}"] = f"=={stack.cudnn}"
-    return pins
-
-
-def _clash(exact: str, other: str) -> bool:
-    pins = [spec.version.removesuffix(".*") for spec in SpecifierSet(exact) if spec.operator == "=="]
-    return any(pin not in SpecifierSet(other) for pin in pins)
 
 
 class Family(Rule):
@@ -149,14 +146,16 @@ class Family(Rule):
     """
 
     id = "R-010"
+    facts = ("pytorch.releases.*.family",)
+    examples = (Example("pytorch=2.6 pip=torchvision", True), Example("pytorch=2.6 pip=torchvision==0.20.1", False))
 
-    def check(self, cell: Cell, stack: Stack, facts: Facts) -> list[Evidence]:
-        torch = next((row for row in releases(stack, facts) if row[0] == "pytorch"), None)
+    def check(self, facts: Facts, frameworks: Frameworks, requirements: tuple[str, ...]) -> list[Evidence]:
+        torch = next((row for row in releases(frameworks, facts) if row[0] == "pytorch"), None)
         if torch is None:
             return []
         _, version, row, source = torch
         found = []
-        for requirement in map(Requirement, stack.requirements):
+        for requirement in map(Requirement, requirements):
             fits = row.family.get(canonicalize_name(requirement.name))
             if not fits:
                 continue
@@ -174,15 +173,23 @@ class CpuBuild(Rule):
     """
 
     id = "R-011"
+    facts = ("pytorch.releases.*.wheels.*.cuda", "tensorflow.releases.*.wheels.*.cuda")
+    examples = (
+        Example("tensorflow=2.19 platform=linux/arm64", False),
+        Example("pytorch=2.10 platform=linux/arm64", False),
+    )
 
-    def check(self, cell: Cell, stack: Stack, facts: Facts) -> list[Evidence]:
-        found = []
-        for name, version, row, source in releases(stack, facts):
-            wheel = wheel_of(row, stack.platform)
-            if wheel.cuda is None:
-                values = {"framework": f"{name} {version}", "platform": stack.platform}
-                found.append(self.finds(False, f"{name}.releases.{version}.wheels.{stack.platform}", source, values))
-        return found
+    def check(self, facts: Facts, frameworks: Frameworks, platform: str) -> list[Evidence]:
+        return [
+            self.finds(
+                False,
+                f"{name}.releases.{version}.wheels.{platform}",
+                source,
+                {"framework": f"{name} {version}", "platform": platform},
+            )
+            for name, version, _, source in releases(frameworks, facts)
+            if wheel_of(name, version, platform, facts).cuda is None
+        ]
 
 
 class BringsLibraries(Rule):
@@ -192,11 +199,17 @@ class BringsLibraries(Rule):
     """
 
     id = "R-012"
+    facts = ("pytorch.releases.*.wheels.*.requires", "tensorflow.releases.*.wheels.*.requires")
+    examples = (Example("tensorflow=2.13", False),)
 
-    def check(self, cell: Cell, stack: Stack, facts: Facts) -> list[Evidence]:
-        found = []
-        for name, version, row, source in cuda_releases(stack, facts):
-            if not wheel_of(row, stack.platform).requires:
-                fact = f"{name}.releases.{version}.wheels.{stack.platform}.requires"
-                found.append(self.finds(False, fact, source, {"framework": f"{name} {version}"}))
-        return found
+    def check(self, facts: Facts, frameworks: Frameworks, platform: str) -> list[Evidence]:
+        return [
+            self.finds(
+                False,
+                f"{name}.releases.{version}.wheels.{platform}.requires",
+                source,
+                {"framework": f"{name} {version}"},
+            )
+            for name, version, _, source in cuda_releases(frameworks, platform, facts)
+            if not wheel_of(name, version, platform, facts).requires
+        ]

@@ -2,92 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import zip_longest
+from functools import lru_cache
 
-from cubake import versions
 from cubake.facts import Facts
 from cubake.matrix import Cell
-from cubake.resolve import rules_images, rules_wheels  # noqa: F401  importing them registers their rules
-from cubake.resolve.draft import FRAMEWORKS, drafts
-from cubake.resolve.rules import RULES, unknown
-from cubake.resolve.types import Evidence, RefusedCell, Solved, Stack
+from cubake.resolve import rules_gpu, rules_host, rules_images, rules_parts, rules_wheels  # noqa: F401  they register
+from cubake.resolve.draft import drafts
+from cubake.resolve.host import Gpu
+from cubake.resolve.near import changed, clash, nearest
+from cubake.resolve.rules import KNOWN_RELEASE, judge_of
+from cubake.resolve.types import Draft, Evidence, Near, RefusedCell, Solved, Stack
 
-NEAREST = 3
+_Against = tuple[tuple[Draft, tuple[Evidence, ...]], ...]
+
+
+class Resolver:
+    """Answers cells over one set of facts, each question once: cells that differ in their profile alone are one."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts, self._judge = facts, judge_of(facts)
+        self._known: dict[object, tuple[Draft | None, tuple[Evidence, ...], _Against]] = {}
+        self._nearby: dict[object, tuple[Near, ...]] = {}
+
+    def solve(self, cell: Cell) -> Solved | RefusedCell:
+        """The first draft that no rule refuses, else the evidence against the best of them."""
+        draft, evidence, against = self._answer(cell)
+        if draft is None:
+            return RefusedCell(cell, refusing(evidence), evidence, self._near, self._clash)
+        passed_over = tuple((other, refusing(found)) for other, found in against)
+        return Solved(cell, stack_of(draft, cell.get("profile") or "prod"), evidence, passed_over)
+
+    def works(self, cell: Cell) -> Draft | None:
+        return self._answer(cell)[0]
+
+    def _answer(self, cell: Cell) -> tuple[Draft | None, tuple[Evidence, ...], _Against]:
+        question = _question(cell)
+        answer = self._known.get(question)
+        if answer is None:
+            answer = self._known[question] = self._try(cell)
+        return answer
+
+    def _try(self, cell: Cell) -> tuple[Draft | None, tuple[Evidence, ...], _Against]:
+        against: list[tuple[Draft, tuple[Evidence, ...]]] = []
+        for draft in drafts(cell, self._facts):
+            evidence = self._judge.findings(draft)
+            if not any(one.refuses for one in evidence):
+                return draft, evidence, tuple(against)
+            against.append((draft, evidence))
+        if not against:
+            return None, (KNOWN_RELEASE.absent(cell, self._facts),), ()
+        return None, min((evidence for _, evidence in against), key=lambda found: len(refusing(found))), ()
+
+    def _near(self, cell: Cell) -> tuple[Near, ...]:
+        """Once for cells that differ in their profile alone: the changes are the same."""
+        question = _question(cell)
+        if question not in self._nearby:
+            self._nearby[question] = nearest(cell, self._facts, self.works)
+        profile = cell.get("profile")
+        return tuple(replace(near, cell=changed(near.cell, "profile", profile)) for near in self._nearby[question])
+
+    def _clash(self, cell: Cell) -> tuple[str, ...]:
+        return clash(cell, self._facts, self.works)
+
+
+def refusing(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+    return tuple(one for one in evidence if one.refuses)
+
+
+def _question(cell: Cell) -> tuple[object, ...]:
+    """What decides the answer: all but the profile."""
+    return (*(pair for pair in cell.axes if pair[0] != "profile"), cell.pip)
+
+
+@lru_cache(maxsize=8)
+def resolver_of(facts: Facts) -> Resolver:
+    return Resolver(facts)
 
 
 def solve(cell: Cell, facts: Facts) -> Solved | RefusedCell:
-    """The newest stack that every rule lets pass, else the evidence against the best of those drafted."""
-    outcome = _try(cell, facts)
-    if isinstance(outcome, Solved):
-        return outcome
-    return RefusedCell(cell, outcome, tuple(_nearest(cell, facts)))
+    return resolver_of(facts).solve(cell)
 
 
-def _try(cell: Cell, facts: Facts) -> Solved | tuple[Evidence, ...]:
-    best: tuple[Evidence, ...] | None = None
-    for stack in drafts(cell, facts):
-        evidence = judge(cell, stack, facts)
-        against = tuple(one for one in evidence if not one.ok)
-        if not against:
-            return Solved(cell, stack, evidence)
-        if best is None or len(against) < len(best):
-            best = against
-    return best if best is not None else (unknown(cell, facts),)
+def stack_of(draft: Draft, profile: str) -> Stack:
+    chosen = dict(draft.frameworks)
+    return Stack(
+        pytorch=chosen.get("pytorch"),
+        tensorflow=chosen.get("tensorflow"),
+        cuda=draft.cuda,
+        toolkit=draft.toolkit,
+        cudnn=draft.cudnn,
+        python=draft.python,
+        os=draft.os,
+        flavor=draft.flavor,
+        profile=profile,
+        platform=draft.platform,
+        index=draft.torch_index,
+        base=draft.base,
+        requirements=draft.requirements,
+        constraints=draft.constraints,
+    )
 
 
-def judge(cell: Cell, stack: Stack, facts: Facts) -> tuple[Evidence, ...]:
-    return tuple(one for _, rule in sorted(RULES.items()) for one in rule.check(cell, stack, facts))
-
-
-def _nearest(cell: Cell, facts: Facts) -> Iterator[str]:
-    """Cells one change away that work, those first that give up least."""
-    found = 0
-    for changed in _changes(cell, facts):
-        if found == NEAREST:
-            return
-        if isinstance(_try(changed, facts), Solved):
-            found += 1
-            yield str(changed)
-
-
-def _changes(cell: Cell, facts: Facts) -> Iterator[Cell]:
-    """One axis dropped (the library then decides), else moved, nearest value first."""
-    for axis in ("cudnn", "cuda"):
-        if cell.get(axis) and any(cell.get(name) for name in FRAMEWORKS):
-            yield _with(cell, axis, None)
-    moves: dict[str, list[str]] = {
-        "python": [f"3.{n}" for n in range(9, 15)],
-        "cuda": list(facts.cuda.toolkits),
-        "pytorch": sorted({versions.minor(v) for v in facts.frameworks["pytorch"].releases}, key=versions.key),
-        "tensorflow": sorted({versions.minor(v) for v in facts.frameworks["tensorflow"].releases}, key=versions.key),
-        "flavor": ["runtime", "devel"],
-        "os": list(facts.os.releases),
-        "platform": ["linux/amd64"],
-    }
-    for axis, values in moves.items():
-        now = cell.get(axis)
-        if now is None:
-            continue
-        for value in _by_distance(values, now):
-            yield _with(cell, axis, value)
-
-
-def _by_distance(values: list[str], now: str) -> list[str]:
-    """Neighbours first, the newer of two equally near first; where ``now`` is none of them (12.7), by where it would
-    stand. Values in no order (an OS) stay as they are."""
-    if not now[:1].isdigit():
-        return [value for value in values if value != now]
-    here = versions.key(versions.minor(now))
-    older = [value for value in values if versions.key(value) < here]
-    newer = [value for value in values if versions.key(value) > here]
-    # An update release that is not to be had (12.1.0): the newest of its own minor is nearest.
-    own = [value for value in values if versions.key(value) == here and value != now]
-    both = zip_longest(newer, reversed(older))
-    return own + [value for pair in both for value in pair if value is not None]
-
-
-def _with(cell: Cell, axis: str, value: str | None) -> Cell:
-    axes = tuple((name, value if name == axis else now) for name, now in cell.axes if name != axis or value is not None)
-    return replace(cell, axes=tuple((name, now) for name, now in axes if now is not None))
+def draft_of(stack: Stack, driver: str | None, gpu: Gpu | None, pip: tuple[str, ...] = ()) -> Draft:
+    """A stack as a draft again, on a host: what the rules about hosts judge."""
+    return Draft(
+        frameworks=stack.frameworks, cuda=stack.cuda, toolkit=stack.toolkit, cudnn=stack.cudnn, python=stack.python,
+        os=stack.os, flavor=stack.flavor, platform=stack.platform, torch_index=stack.index, base=stack.base, extra=True,
+        pip=pip, requirements=stack.requirements, constraints=stack.constraints, asked_cuda=None, asked_cudnn=None,
+        driver=driver, gpu=gpu,
+    )  # fmt: skip

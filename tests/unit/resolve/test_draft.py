@@ -6,7 +6,7 @@ import pytest
 
 from cubake import versions
 from cubake.facts import Facts
-from cubake.resolve.draft import base_for
+from cubake.resolve.bases import base_for
 
 
 @pytest.mark.parametrize(

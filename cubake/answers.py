@@ -1,0 +1,163 @@
+"""The verbs that answer questions and build nothing: explain and which. As in ``verbs``, each takes the options and
+gives an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+from cubake import hostinfo
+from cubake.console import Console
+from cubake.errors import InputError
+from cubake.facts import Facts
+from cubake.facts import load as load_facts
+from cubake.matrix.problems import shown, suggest
+from cubake.options import Options
+from cubake.plan import which as fitting
+from cubake.plan.document import image_document
+from cubake.resolve import RefusedCell, Solved, solve
+from cubake.resolve.cells import parse_cell
+from cubake.resolve.explain import answer_document, reasons, rule_document, rule_text, why, why_not
+from cubake.resolve.host import Gpu, Host, check_driver, find_gpu
+from cubake.resolve.rules import RULES
+from cubake.resolve.verdicts import of as verdicts_of
+from cubake.verbs import _plan as load_plan
+
+
+def explain(options: Options, words: tuple[str, ...]) -> int:
+    """A cell: why this stack, or why not and what instead. A rule: what it says. An image: why it is what it is."""
+    console, facts = Console(options), load_facts()
+    if len(words) == 1 and "=" not in words[0]:
+        return _named(words[0], options, console, facts)
+    cell = parse_cell(words, facts)
+    outcome = solve(cell, facts)
+    document, lines = answer_document(outcome), list(why(outcome) if isinstance(outcome, Solved) else why_not(outcome))
+    if cell.get("driver") or cell.get("gpu"):
+        evidence = outcome.because if isinstance(outcome, Solved) else outcome.findings
+        found = verdicts_of(evidence)
+        document["verdicts"] = {name: verdict.document for name, verdict in found.items()}
+        lines += ["", f"on this host: {', '.join(f'{name} {verdict.word}' for name, verdict in found.items())}"]
+    console.result("\n".join(lines), document)
+    return _exit_code(outcome)
+
+
+def _exit_code(outcome: Solved | RefusedCell) -> int:
+    """0 it works; 2 it names what does not exist; 3 it cannot work."""
+    if isinstance(outcome, Solved):
+        return 0
+    return 2 if any(one.absent for one in outcome.because) else 3
+
+
+def _named(name: str, options: Options, console: Console, facts: Facts) -> int:
+    """A rule by its id, or an image of the matrix by its name."""
+    rule = RULES.get(name.upper())
+    if rule:
+        outcomes = [(one.cell, solve(parse_cell([one.cell], facts), facts)) for one in rule.examples]
+        console.result(rule_text(rule, outcomes), rule_document(rule, outcomes))
+        return 0
+    if name.upper().startswith("R-"):
+        raise InputError(f"there is no rule {shown(name)}", f"rules are {min(RULES)} to {max(RULES)}")
+    images = {image.name: image for image in load_plan(options).images}
+    if name not in images:
+        near = suggest(name, images) if images else "the matrix has no image"
+        raise InputError(f"{shown(name)} is neither a cell (axis=value …), a rule (R-004) nor an image: {near}")
+    image = images[name]
+    console.result("\n".join([image.name, "", *reasons(image.because)]), image_document(image))
+    return 0
+
+
+def which(options: Options, wants: dict[str, str], drivers: tuple[str, ...], gpus: tuple[str, ...]) -> int:
+    """The images of the matrix that fit a host, best first; of several hosts also the fewest images that serve all."""
+    console, facts = Console(options), load_facts()
+    hosts = _hosts(drivers, gpus, facts)
+    planned = load_plan(options)
+    images = fitting.wanted(planned.images, wants)
+    if not images:
+        asked = " ".join(f"{axis}={value}" for axis, value in wants.items())
+        raise InputError(
+            f"{planned.matrix.file} has no image with {asked}", "`plan` lists the images; `explain` tells why"
+        )
+    choices = [fitting.choose(images, host, facts) for host in hosts]
+    if len(choices) == 1:
+        document = fitting.choice_document(choices[0], facts)
+    else:
+        document = {
+            "hosts": [fitting.choice_document(choice, facts) for choice in choices],
+            "cover": [image.name for image, _ in fitting.cover(choices)],
+        }
+    console.result("\n".join(_told(choices, wants, facts)), document)
+    return 0 if all(choice.best for choice in choices) else 3
+
+
+def _hosts(drivers: tuple[str, ...], gpus: tuple[str, ...], facts: Facts) -> list[Host]:
+    """Those given, each driver with each GPU; else the one that CUBAKE_HOST or NVML tells of."""
+    if drivers or gpus:
+        named: list[str | None] = [check_driver(driver) for driver in drivers]
+        cards: list[tuple[Gpu, ...]] = [(find_gpu(gpu, facts),) for gpu in gpus]
+        return [Host(driver, card, "given") for driver, card in product(named or [None], cards or [()])]
+    detected = hostinfo.detect(facts)
+    if detected is None:
+        raise InputError(
+            "no NVIDIA driver answers here, so there is no host to judge by",
+            f"name one: --driver 550.54 --gpu 'RTX 4090', or set {hostinfo.VARIABLE} (JSON, or a file with it)",
+        )
+    return [detected]
+
+
+def _told(choices: list[fitting.Choice], wants: dict[str, str], facts: Facts) -> Iterable[str]:
+    for choice in choices:
+        yield from _one(choice, wants, facts, short=len(choices) > 1)
+    if len(choices) > 1:
+        found = fitting.cover(choices)
+        yield f"{len(found)} image{'s' if len(found) != 1 else ''} for all hosts that any serves:"
+        for image, hosts in found:
+            yield f"  {image.name}"
+            yield from (f"    {fitting.host_line(host, facts)}" for host in hosts)
+
+
+def _one(choice: fitting.Choice, wants: dict[str, str], facts: Facts, *, short: bool) -> Iterable[str]:
+    yield f"host: {fitting.host_line(choice.host, facts)}"
+    if not short:
+        width = max(len(fit.image.name) for fit in choice.fits)
+        yield f"\n{'image':<{width}}  starts  runs  jits  kernels"
+        for name, starts, runs, jits, kernels in fitting.rows(choice):
+            yield f"{name:<{width}}  {starts:<6}  {runs:<4}  {jits:<4}  {kernels}"
+        yield ""
+    best = choice.best
+    if best is None:
+        yield "no image fits. The nearest is:"
+        yield f"  {choice.fits[0].image.name}"
+        yield from (f"    {line}" for line in fitting.against(choice.fits[0]))
+        yield from _instead(choice.host, wants, facts)
+    else:
+        yield f"best: {best.image.name}"
+        yield from (f"  {line}" for line in fitting.against(best))
+        yield f"  {fitting.run_line(best.image, choice.host)}"
+        if not short:
+            yield from _passed(choice, best)
+    yield ""
+
+
+def _passed(choice: fitting.Choice, best: fitting.Fit) -> Iterable[str]:
+    """Why the newest image is not the best one."""
+    newest = min((fit for fit in choice.fits if not fit.good), key=lambda fit: fitting.age(fit.image), default=None)
+    if newest and fitting.age(newest.image) < fitting.age(best.image):
+        yield f"not {newest.image.name}:"
+        yield from (f"  {line}" for line in fitting.against(newest))
+
+
+def _instead(host: Host, wants: dict[str, str], facts: Facts) -> Iterable[str]:
+    """What the matrix could be given: the stack that answers the same wants on this host."""
+    if not {"pytorch", "tensorflow", "cuda"} & wants.keys():
+        wants = {"pytorch": "any", **wants}
+    words = [f"{axis}={value}" for axis, value in wants.items()]
+    words += [f"driver={host.driver}"] if host.driver else []
+    words += [f"gpu={gpu.sm}" for gpu in host.gpus[:1]]
+    outcome = solve(parse_cell(words, facts), facts)
+    if isinstance(outcome, Solved):
+        stack = outcome.stack
+        parts = [f"{name}={version}" for name, version in stack.frameworks]
+        parts += [f"cuda={stack.cuda}", f"python={stack.python}"]
+        yield f"this would work, added to the matrix: {' '.join(parts)}"
+    else:
+        yield from reasons(outcome.because)

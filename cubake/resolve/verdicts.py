@@ -1,0 +1,58 @@
+"""The four verdicts (design section 3): whether a stack starts, runs, compiles PTX and has kernels on a host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cubake.facts import Facts
+from cubake.resolve.explain import UNKNOWN, sentence
+from cubake.resolve.host import Host
+from cubake.resolve.rules import RULES, judge_of
+from cubake.resolve.solve import draft_of
+from cubake.resolve.types import Evidence, Stack
+
+VERDICTS = ("starts", "runs", "jits", "kernels")
+NEEDED = ("starts", "runs", "kernels")  # without these an image is of no use; without PTX most work goes on
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``ok`` is None where neither the facts nor what is known of the host decide."""
+
+    ok: bool | None
+    statement: str
+    source: str
+
+    @property
+    def word(self) -> str:
+        return {True: "yes", False: "no", None: "?"}[self.ok]
+
+    @property
+    def document(self) -> dict[str, bool | str | None]:
+        return {"ok": self.ok, "statement": self.statement, "source": self.source}
+
+
+def verdicts(stack: Stack, host: Host, facts: Facts) -> dict[str, Verdict]:
+    """By name. A host with several GPUs has the worst verdict of them."""
+    judge, gpus = judge_of(facts), dict.fromkeys(host.gpus) or (None,)
+    found = [of(judge.on_host(draft_of(stack, host.driver, gpu))) for gpu in gpus]
+    return {name: min((one[name] for one in found), key=_worst_first) for name in VERDICTS}
+
+
+def _worst_first(verdict: Verdict) -> int:
+    return {False: 0, None: 1, True: 2}[verdict.ok]
+
+
+def of(evidence: tuple[Evidence, ...]) -> dict[str, Verdict]:
+    """The verdicts that evidence about a cell with a host amounts to."""
+    return {name: _verdict(name, [one for one in evidence if RULES[one.rule].verdict == name]) for name in VERDICTS}
+
+
+def _verdict(name: str, evidence: list[Evidence]) -> Verdict:
+    if not evidence:
+        return Verdict(None, UNKNOWN[name], "")
+    against = [one for one in evidence if one.ok is False]
+    unclear = [one for one in evidence if one.ok is None]
+    said = against or unclear or evidence
+    ok = False if against else None if unclear else True
+    return Verdict(ok, "; ".join(map(sentence, said)), "; ".join(dict.fromkeys(one.source for one in said)))
