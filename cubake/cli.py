@@ -6,6 +6,7 @@ The verbs are imported when they run, so that `--help` needs none of what they n
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Any
 import click
 
 from cubake import __version__
+from cubake.endings import end
 from cubake.errors import CubakeError
 from cubake.options import Options
 
@@ -38,29 +40,53 @@ _matrix = click.option(
     "--matrix", type=click.Path(path_type=Path), metavar="FILE", default=Path("matrix.yaml"), show_default=True,
     help="The matrix file.",
 )  # fmt: skip
-_common = _options(
-    click.option("--only", multiple=True, metavar="GLOB", help="Only images whose name matches. Repeatable."),
+_output = _options(
     click.option("--json", is_flag=True, help="One JSON document on stdout."),
     click.option("-v", "--verbose", is_flag=True, help="Every line of every step, causes of rebuilds, tracebacks."),
     click.option("-q", "--quiet", is_flag=True, help="No progress; results and errors only."),
+)
+_common = _options(
+    click.option("--only", multiple=True, metavar="GLOB", help="Only images whose name matches. Repeatable."),
+    _output,
 )
 _out = click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("out"), show_default=True, metavar="DIR",
     help="Logs, verdicts and reports.",
 )  # fmt: skip
+
+
+def _as_in_matrix(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """A callback: the option takes what the matrix file takes under its name in ``build:``."""
+    if value not in (None, ()):
+        from pydantic import ValidationError
+
+        from cubake.matrix.model import BuildRow
+
+        try:
+            BuildRow.model_validate({param.name: value})
+        except ValidationError as error:
+            wrong = error.errors()[0]
+            raise click.BadParameter(f"{wrong['input']!r}: {wrong['msg']}", ctx, param) from None
+    return value
+
+
 _sources = _options(
-    click.option("--index-url", metavar="URL", help="Package index instead of the installer's default."),
-    click.option("--extra-index-url", "extra_index_urls", multiple=True, metavar="URL", help="Further index."),
-    click.option("--ca-bundle", metavar="FILE", help="CA certificates to trust while building [SSL_CERT_FILE]."),
-)
-_find_links = click.option("--find-links", metavar="DIR|URL", help="Wheels to consider beside the index, when locking.")
+    click.option("--index-url", callback=_as_in_matrix, metavar="URL",
+                 help="Package index instead of the installer's default."),
+    click.option("--extra-index-url", "extra_index_urls", callback=_as_in_matrix, multiple=True, metavar="URL",
+                 help="Further index."),
+    click.option("--ca-bundle", callback=_as_in_matrix, metavar="FILE",
+                 help="CA certificates to trust while building [SSL_CERT_FILE]."),
+)  # fmt: skip
+_find_links = click.option("--find-links", callback=_as_in_matrix, metavar="DIR|URL",
+                           help="Wheels to consider beside the index, when locking.")  # fmt: skip
 _build = _options(
     click.option("--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Builds at once."),
     click.option("--fail-fast", is_flag=True, help="Start nothing more after the first failure."),
     click.option("--no-cache", is_flag=True, help="Build every step anew."),
     click.option("--base", type=click.Choice(["auto", "registry", "local"]), default="auto", show_default=True,
                  help="Where bases come from: a registry, wheels and debootstrap, or whichever answers first."),
-    click.option("--network", metavar="MODE", help="Network of build steps, e.g. host."),
+    click.option("--network", callback=_as_in_matrix, metavar="MODE", help="Network of build steps, e.g. host."),
 )  # fmt: skip
 _gpu = _options(
     click.option("--gpu", default="auto", show_default=True, metavar="auto|none|all|DEVICE",
@@ -76,13 +102,18 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
-            return super().resolve_command(ctx, args)
+            found = super().resolve_command(ctx, args)
         except click.UsageError as error:
             import difflib
 
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
             hint = f" Did you mean {near[0]!r}?" if near else f" Verbs: {', '.join(self.list_commands(ctx))}."
             raise click.UsageError(f"{error.message}{hint}", ctx) from error
+        before = sys.argv[1 : len(sys.argv) - len(args)]
+        if before and not ctx.resilient_parsing:
+            right = shlex.join([*args[:1], *before, *args[1:]])
+            raise click.UsageError(f"options stand after the verb: python build.py {right}", ctx)
+        return found
 
 
 @click.group(
@@ -189,8 +220,7 @@ def base(**values: Any) -> None:
 
 
 @cli.command()
-@_matrix
-@_common
+@_output
 def clean(**values: Any) -> None:
     """Remove containers that a killed run left, and the engine's unused build cache."""
     _run("clean", **values)
@@ -206,49 +236,26 @@ def _run(verb: str, **values: Any) -> None:
 def main() -> None:
     """Run the command line; no traceback reaches a user without -v."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # CI cancels with it: end as on Ctrl-C
+    if sys.stdout is None:
+        sys.exit(end(2, "stdout is closed: results have nowhere to go", "drop them with > /dev/null"))
     try:
         cli(standalone_mode=False)
     except click.ClickException as error:
-        error.show()
-        sys.exit(2)
+        ctx = error.ctx if isinstance(error, click.UsageError) else None
+        sys.exit(end(2, error.format_message(), f"see {ctx.command_path} --help" if ctx else ""))
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except CubakeError as error:
-        _trace()
-        _say(error.message, error.hint)
-        sys.exit(error.exit_code)
+        sys.exit(end(error.exit_code, error.message, error.hint))
     except (KeyboardInterrupt, click.Abort):
-        _say("interrupted", "run again: what was finished is kept")
-        sys.exit(130)
+        sys.exit(end(130, "interrupted", "run again: what was finished is kept"))
     except BrokenPipeError:
         os._exit(1)  # the reader of our output went away: nobody is left to tell, not even that flushing fails
     except OSError as error:
-        _trace()
         where = f"{error.filename}: " if error.filename else "the output: "
-        _say(f"{where}{error.strerror or error}", "check the disk, and who owns the file")
-        sys.exit(1)
+        sys.exit(end(1, f"{where}{error.strerror or error}", "check the disk, and who owns the file"))
     except Exception as error:
-        _trace()
-        _say(f"internal error: {type(error).__name__}: {error}", "run with -v for the traceback, and please report it")
-        sys.exit(1)
-
-
-def _trace() -> None:
-    """The traceback of the error in hand, with -v; the exit code stays what it is."""
-    if any(arg in ("-v", "--verbose") for arg in sys.argv[1:]):
-        import traceback  # only needed here
-
-        traceback.print_exc()
-
-
-def _say(message: str, hint: str) -> None:
-    for number, line in enumerate(message.splitlines()):
-        click.echo(line if number else f"error: {line}" if not _positioned(line) else line, err=True)
-    if hint:
-        click.echo(f"  -> {hint}", err=True)
-
-
-def _positioned(line: str) -> bool:
-    """Whether a message begins with a place in a file, as editors and CI expect: matrix.yaml:3:5: ..."""
-    parts = line.split(":", 3)
-    return len(parts) == 4 and parts[1].isdigit() and parts[2].isdigit()
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] != "cubake":
+            raise  # build.py knows what to do where a dependency is missing
+        what = f"internal error: {type(error).__name__}: {error}"
+        sys.exit(end(1, what, "run with -v for the traceback, and please report it"))

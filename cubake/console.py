@@ -24,6 +24,7 @@ from cubake.plan.make import covered, served
 from cubake.render import Drift
 from cubake.resolve import RefusedCell
 from cubake.resolve.explain import sentence
+from cubake.words import count
 
 if TYPE_CHECKING:
     from cubake.build.bases import FoundBase
@@ -50,6 +51,7 @@ class Console:
 
     def __init__(self, options: Options) -> None:
         self._json, self._verbose, self._quiet = options.json, options.verbose, options.quiet
+        self._command = options.command
         # A pipe has no width: tables must not be cut to 80 columns there.
         self._out = Terminal(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 240)
         self._err = Terminal(stderr=True, highlight=False, soft_wrap=True)
@@ -162,17 +164,17 @@ class Console:
 
     def _counts(self, plan: Plan) -> None:
         parts = [
-            f"{len(plan.images)} images",
-            f"{len(plan.refused)} cells refused",
+            count(len(plan.images), "image"),
+            f"{count(len(plan.refused), 'cell')} refused",
             f"{len(plan.matrix.excluded)} excluded",
         ]
         if plan.unlocked:
-            parts.append(f"{len(plan.unlocked)} images unlocked (lock them: python build.py lock)")
+            parts.append(f"{len(plan.unlocked)} unlocked (to lock: {self._command('lock')})")
         self._out.print("\n" + ", ".join(parts), markup=False)
-        for driver, count in served(plan.images, plan.matrix.drivers).items():
-            self._out.print(f"  driver {driver}: new enough for the CUDA libraries of {count}", markup=False)
-        for gpu, count in covered(plan.images, plan.matrix.gpus).items():
-            self._out.print(f"  GPU {gpu}: {count} framework images have code for it", markup=False)
+        for driver, number in served(plan.images, plan.matrix.drivers).items():
+            self._out.print(f"  driver {driver}: new enough for the CUDA libraries of {number}", markup=False)
+        for gpu, number in covered(plan.images, plan.matrix.gpus).items():
+            self._out.print(f"  GPU {gpu}: code for it in {count(number, 'framework image')}", markup=False)
 
     def locked(self, plan: Plan, failures: Sequence[tuple[Image, CubakeError]]) -> int:
         """What `lock` did; the exit code of the worst failure."""
@@ -183,15 +185,15 @@ class Console:
             "failed": [{"name": image.name, "error": str(error)} for image, error in failures],
         }
         bad = f"; {len(failures)} could not be locked" if failures else ""
-        self.result(f"{len(plan.images) - len(failures)} images are locked{bad}", document)
+        self.result(f"{count(len(plan.images) - len(failures), 'image')} locked{bad}", document)
         return min((error.exit_code for _, error in failures), default=0)
 
     def rendered(self, plan: Plan, changed: Sequence[str]) -> None:
         for image in plan.unlocked:
             self._err.print(
-                Text(f"{image.name}: not rendered, it has no lock that answers (python build.py lock)", "yellow")
+                Text(f"{image.name}: not rendered, it has no lock that answers ({self._command('lock')})", "yellow")
             )
-        lines = [*changed, f"{len(changed)} files written" if changed else "everything is in step"]
+        lines = [*changed, f"{count(len(changed), 'file')} written" if changed else "everything is in step"]
         self.result("\n".join(lines), {"changed": list(changed), "unlocked": [image.name for image in plan.unlocked]})
 
     def drifted(self, drifts: Sequence[Drift], unlocked: Sequence[Image], folder: str) -> int:
@@ -199,7 +201,7 @@ class Console:
         for image in unlocked:
             why = "answers another question than the matrix asks" if image.stale else "is missing"
             lines.append(f"{folder}/{image.name}/requirements.lock: {why}")
-        text = "\n".join([*lines, "render again: python build.py render (locks: python build.py lock)"])
+        text = "\n".join([*lines, f"render again: {self._command('render')} (locks: {self._command('lock')})"])
         document = {"drift": [{"path": f"{folder}/{one.path}", "why": one.why} for one in drifts]}
         names = {"unlocked": [image.name for image in unlocked]}
         self.result(text if lines else "everything is in step", document | names)
@@ -237,7 +239,7 @@ class Console:
             return report.code
         self._table(report)
         good = sum(row.ok for row in report.rows)
-        self._out.print(f"\n{good} of {len(report.rows)} images good; report in {out}/", markup=False)
+        self._out.print(f"\n{good} of {count(len(report.rows), 'image')} good; report in {out}/", markup=False)
         return report.code
 
     def _table(self, report: Report) -> None:

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cubake.words import masked
+
 
 class CubakeError(Exception):
-    """Base of every failure that is reported without a traceback."""
+    """Base of every failure that is reported without a traceback. No message holds a password of an address."""
 
     exit_code = 1
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message, self.hint = masked(message), masked(hint)
+        super().__init__(self.message)
 
 
 class Failed(CubakeError):

@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cubake.errors import CubakeError, InputError
-from cubake.plan.lock import Lock, parse_lock
+from cubake.plan.lock import COMMAND, Lock, parse_lock
+from cubake.words import masked
 
 LOCK = "requirements.lock"
 
@@ -41,17 +42,18 @@ def write(path: Path, text: str) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def read_locks(images: Path, *, pass_over_broken: bool = False) -> dict[str, Lock]:
-    """Every lock under an ``images/`` folder, by image name. InputError at a broken one, unless it is replaced."""
+def read_locks(images: Path, *, pass_over_broken: bool = False, again: str = COMMAND) -> dict[str, Lock]:
+    """Every lock under an ``images/`` folder, by image name. InputError at a broken one, unless it is replaced;
+    ``again`` is the command that writes it anew."""
     found = {}
     for path in sorted(images.glob(f"*/{LOCK}")):
         try:
             text = read(path)
             if text is not None:
                 found[path.parent.name] = parse_lock(text, shown(path))
-        except InputError:
+        except InputError as error:
             if not pass_over_broken:
-                raise
+                raise InputError(error.message, error.hint.replace(COMMAND, again)) from error
     return found
 
 
@@ -81,14 +83,19 @@ def bundle_from_environment(option: str | None) -> bytes | None:
     """The CA bundle that builds must trust: the option, else what the environment names, as pip and requests do."""
     names = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE")
     path = option or next((os.environ[name] for name in names if os.environ.get(name)), None)
-    if not path:
-        return None
+    return read_bundle(path) if path else None
+
+
+def read_bundle(path: str) -> bytes:
+    """The PEM text of a CA bundle; InputError where it is none. What is no plain file might never end."""
+    file, hint = Path(path), "name another with --ca-bundle"
     try:
-        return Path(path).read_bytes()
+        found = file.read_bytes() if file.is_file() or not file.exists() else b""
     except OSError as error:
-        raise InputError(
-            f"{path}: the CA bundle cannot be read: {error.strerror}", "name another with --ca-bundle"
-        ) from error
+        raise InputError(f"{path}: the CA bundle cannot be read: {error.strerror}", hint) from error
+    if b"-----BEGIN CERTIFICATE-----" not in found:
+        raise InputError(f"{path}: no CA bundle: it holds no certificate in PEM form", hint)
+    return found
 
 
 def make_folder(path: Path) -> None:
@@ -112,7 +119,7 @@ class LogFile:
 
     def line(self, text: str) -> None:
         with _taking(self._path):
-            self._file.write(text + "\n")
+            self._file.write(masked(text) + "\n")
 
     def __enter__(self) -> LogFile:
         return self

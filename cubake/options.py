@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,3 +37,8 @@ class Options:
     def images(self) -> Path:
         """The folder of rendered files: beside the matrix file."""
         return self.matrix.parent / "images"
+
+    def command(self, verb: str) -> str:
+        """What to type for another verb on the same matrix file."""
+        matrix = "" if self.matrix == Path("matrix.yaml") else f" --matrix {shlex.quote(str(self.matrix))}"
+        return f"python build.py {verb}{matrix}"

@@ -5,15 +5,14 @@ The whole line reads from top to bottom in ``whole``: each stage takes what the 
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cubake import fetch, files
+from cubake.choice import conflict, refuse_conflicts, select, select_some
 from cubake.console import Console
-from cubake.errors import CubakeError, InputError, Refused
+from cubake.errors import CubakeError, InputError
 from cubake.events import Note
 from cubake.facts import load as load_facts
 from cubake.matrix import Matrix, load_matrix
@@ -24,6 +23,7 @@ from cubake.plan.lock import LockInput
 from cubake.render import Templates, drift, rendered
 from cubake.sources import build_options, lock_sources
 from cubake.verify.runner import need_client
+from cubake.words import count
 
 if TYPE_CHECKING:  # docker-py and the rooms that need it are slow to import, and most verbs need no engine
     from cubake.build.bases import Bases
@@ -37,10 +37,10 @@ LOCKS_AT_ONCE = 8  # the resolver waits for the index, not for us
 def whole(options: Options) -> int:
     """Plan, render, build, verify, report."""
     console = Console(options)
-    planned = _select(_plan(options), options)
+    planned = select(_plan(options), options)
     if options.dry_run:
         return _show_plan(planned, options, console)
-    _refuse_conflicts(planned)
+    refuse_conflicts(planned, options)
     build_options(planned.matrix, options)  # what is wrong with it is said before anything is done
     engine = _engine()
     if options.verify:
@@ -53,7 +53,7 @@ def whole(options: Options) -> int:
 
 
 def plan(options: Options) -> int:
-    planned = _select(_plan(options), options)
+    planned = select(_plan(options), options)
     return _show_plan(planned, options, Console(options))
 
 
@@ -61,7 +61,7 @@ def lock(options: Options) -> int:
     """Lock what has no lock, or another question's. Images with the same question share one answer."""
     console = Console(options)
     whole_plan = _plan(options, pass_over_broken=True)
-    planned = _select(whole_plan, options)
+    planned = select_some(whole_plan, options)
     # What another image of the matrix is locked to answers the same question here: only --upgrade asks again.
     known = {} if options.upgrade else {i.lock_input: i.lock.packages for i in whole_plan.images if i.lock and i.locked}
     wanted = planned.images if options.upgrade else planned.unlocked
@@ -94,7 +94,7 @@ def _write_locks(images: Iterable[Image], question: LockInput, packages: tuple[P
 
 def render(options: Options) -> int:
     console = Console(options)
-    planned = _select(_plan(options), options)
+    planned = select_some(_plan(options), options)
     if not options.check:
         console.rendered(planned, _write_rendered(planned, options))
         return 0
@@ -110,10 +110,10 @@ def render(options: Options) -> int:
 
 def build(options: Options) -> int:
     console = Console(options)
-    planned = _select(_plan(options), options)
+    planned = select(_plan(options), options)
     if options.dry_run:
         return _show_plan(planned, options, console)
-    _refuse_conflicts(planned)
+    refuse_conflicts(planned, options)
     _refuse_drift(planned, options)
     build_options(planned.matrix, options)
     engine = _engine()
@@ -124,7 +124,7 @@ def build(options: Options) -> int:
 
 def verify(options: Options) -> int:
     console = Console(options)
-    planned = _select(_plan(options), options)
+    planned = select_some(_plan(options), options)
     engine = _engine()
     files.make_folder(options.out)
     verdicts = _verify_images(planned, options, console, engine, None)
@@ -135,14 +135,14 @@ def report(options: Options) -> int:
     from cubake.report.records import read_records
 
     console = Console(options)
-    planned = _select(_plan(options), options)
+    planned = select_some(_plan(options), options)
     records, verdicts = read_records(options.out, planned)
     return _report(options, console, planned, records, verdicts)
 
 
 def base(options: Options) -> int:
     console = Console(options)
-    planned = _select(_plan(options), options)
+    planned = select_some(_plan(options), options)
     bases = _bases(planned.matrix, options, console, _engine())
     found = {}
     for image in planned.images:
@@ -160,7 +160,7 @@ def clean(options: Options) -> int:
         engine.remove_container(container)
     freed = engine.prune_build_cache()
     Console(options).result(
-        f"removed {len(left)} containers; freed {freed / 1e9:.1f} GB of build cache",
+        f"removed {count(len(left), 'container')}; freed {freed / 1e9:.1f} GB of build cache",
         {"containers": len(left), "bytes": freed},
     )
     return 0
@@ -168,46 +168,15 @@ def clean(options: Options) -> int:
 
 def _plan(options: Options, *, pass_over_broken: bool = False) -> Plan:
     matrix = load_matrix(options.matrix)
-    locks = files.read_locks(options.images, pass_over_broken=pass_over_broken)
+    again = options.command("lock")
+    locks = files.read_locks(options.images, pass_over_broken=pass_over_broken, again=again)
     return make_plan(matrix, load_facts(), locks)
-
-
-def _select(planned: Plan, options: Options) -> Plan:
-    """The part of a plan that --only names."""
-    if not options.only:
-        return planned
-    images = tuple(i for i in planned.images if any(fnmatch.fnmatchcase(i.name, glob) for glob in options.only))
-    if not images:
-        raise InputError(f"no image matches --only {' '.join(options.only)}", "`plan` lists the names")
-    return replace(planned, images=images, refused=())
 
 
 def _show_plan(planned: Plan, options: Options, console: Console) -> int:
     console.planned(planned, plan_document(planned))
-    conflict = _conflict(planned)
-    return conflict.exit_code if conflict else 0
-
-
-def _conflict(planned: Plan) -> CubakeError | None:
-    """What stops a run: refused cells that the matrix does not let be skipped. A name that does not exist at all is a
-    wrong file; two things that do not fit are a refusal."""
-    from cubake.resolve.explain import sentence  # only for a message
-
-    stopping = [refused for refused in planned.refused if refused.cell.on_conflict == "fail"]
-    if not stopping:
-        return None
-    lines = [
-        f"{one.cell.position}: {one.cell} cannot work: {'; '.join(map(sentence, one.because))}" for one in stopping
-    ]
-    absent = any(evidence.absent for one in stopping for evidence in one.because)
-    kind = InputError if absent else Refused
-    return kind("\n".join(lines), "`plan` shows what would work instead; `on_conflict: skip` leaves it out")
-
-
-def _refuse_conflicts(planned: Plan) -> None:
-    conflict = _conflict(planned)
-    if conflict:
-        raise conflict
+    found = conflict(planned, options)
+    return found.exit_code if found else 0
 
 
 def _texts(planned: Plan, options: Options) -> dict[str, str]:
@@ -241,7 +210,7 @@ def _refuse_drift(planned: Plan, options: Options) -> None:
     for path, text in texts.items():
         if found.get(path) != text:
             where = files.shown(options.images / path)
-            raise InputError(f"{where}: does not agree with the matrix and the templates", "python build.py render")
+            raise InputError(f"{where}: does not agree with the matrix and the templates", options.command("render"))
 
 
 def _engine() -> Engine:

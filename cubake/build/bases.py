@@ -21,7 +21,7 @@ from cubake.plan.lock import PYTORCH_INDEX
 from cubake.render import Templates
 from cubake.render.context import UV, base_context
 from cubake.resolve import Stack
-from cubake.resolve.draft import LOCAL_CUDA
+from cubake.resolve.bases import LOCAL_CUDA
 
 _TOOLS_DOCKERFILE = "FROM scratch\nCOPY uv ca.pe[m] /\n"
 

@@ -24,9 +24,10 @@ from docker.models.containers import Container
 from docker.types import DeviceRequest
 
 from cubake.build.buildkit import BuildEvent, Decoder, json_records
-from cubake.errors import Interrupted, Unavailable
+from cubake.errors import Failed, Interrupted, Unavailable
 
 OLDEST = (20, 10)
+SOCKET = "unix:///var/run/docker.sock"
 FIRST_ANSWER = 15  # seconds: an engine that is there says so at once
 TIMEOUT = 60
 OWNER = {"io.cubake.owner": "cubake"}  # on every container of ours, so that `clean` finds what a kill left
@@ -41,14 +42,18 @@ class ImageInfo:
 
 
 class Engine:
-    """One engine; raises Unavailable with what to do where it does not answer."""
+    """One engine; raises Unavailable with what to do where it does not answer.
+
+    ``host`` is its address as the docker client spells it: the client would ask its own current context.
+    """
 
     def __init__(self) -> None:
-        where = os.environ.get("DOCKER_HOST") or "its socket"
+        where = os.environ.get("DOCKER_HOST") or SOCKET
+        self.host = re.sub(r"^https?://", "tcp://", where).replace("http+unix://", "unix://")
         try:
             version = docker.from_env(timeout=FIRST_ANSWER).version()
             self._docker = docker.from_env(timeout=TIMEOUT)
-        except (DockerException, requests.RequestException, OSError) as error:
+        except (DockerException, requests.RequestException, OSError, ValueError) as error:  # of an address that is none
             raise Unavailable(f"no Docker Engine answers at {where}: {_why(error)}", _HINT) from error
         self._builds: set[str] = set()
         self.cancelled = False
@@ -137,6 +142,7 @@ class Engine:
     def container(self, image: str, gpu: str | None, network: str | None) -> Iterator[str]:
         """A container of the image that waits, by its id; it is removed whatever happens inside the block.
 
+        Failed where the engine does not start it, Unavailable where it did not live to the end of the block.
         ``gpu`` is None, ``nvidia`` (all GPUs by the runtime) or a CDI device such as nvidia.com/gpu=all.
         """
         requests_ = []
@@ -147,23 +153,27 @@ class Engine:
         created: Container | None = None
         with _answering():
             try:
-                created = self._docker.containers.create(
-                    image,
-                    ["sleep", "infinity"],
-                    entrypoint=[],
-                    labels=OWNER,
-                    device_requests=requests_,
-                    network_mode=network or "none",
-                )
-                created.start()
+                with _taking():
+                    created = self._docker.containers.create(
+                        image,
+                        ["sleep", "infinity"],
+                        entrypoint=[],
+                        labels=OWNER,
+                        device_requests=requests_,
+                        network_mode=network or "none",
+                    )
+                    created.start()
                 yield str(created.id)
+                created.reload()
+                if created.status != "running":
+                    raise Unavailable(f"the container went away: it is {created.status}", "run again")
             finally:
                 if created is not None:
                     created.remove(force=True, v=True)
 
     def copy_into(self, container: str, contents: Mapping[str, bytes], folder: str) -> None:
         """Put files into a folder of a container, by the API: a remote engine sees none of our disk."""
-        with _answering():
+        with _answering(), _taking():
             self._docker.api.put_archive(container, folder, pack(contents))
 
     def leftovers(self) -> list[str]:
@@ -212,6 +222,15 @@ def _answering() -> Iterator[None]:
         yield
     except (DockerException, requests.RequestException) as error:
         raise Unavailable(f"the Docker Engine did not do it: {_first_line(error)}", "see the engine's log") from error
+
+
+@contextmanager
+def _taking() -> Iterator[None]:
+    """What an engine that answers does not take, as Failed: that lies with the image, or with the GPU asked for."""
+    try:
+        yield
+    except APIError as error:
+        raise Failed(f"the Docker Engine did not do it: {_first_line(error)}", "see the engine's log") from error
 
 
 def _check(response: Any) -> None:

@@ -15,6 +15,7 @@ from cubake.build.types import Outcome
 from cubake.errors import CubakeError, Failed
 from cubake.events import Announce, Line, Progress, Step, step_title
 from cubake.files import LogFile
+from cubake.words import masked
 
 # How engines of different age quote the whole command of a step before they say what happened to it.
 _COMMAND = re.compile(r'(process ".*" did not complete successfully|executor failed running \[.*\])', re.DOTALL)
@@ -88,7 +89,7 @@ def _follow(event: BuildEvent, name: str, watch: _Watch, log: LogFile, announce:
         case OutputEvent(digest, line):
             watch.tails.setdefault(digest, deque(maxlen=TAIL)).append(line)
             log.line(f"  {line}")
-            announce(Line(name, line))
+            announce(Line(name, masked(line)))
         case BytesEvent(_, current, total):
             announce(Progress(name, current, total))
         case BuiltEvent(image_id):

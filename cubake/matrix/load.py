@@ -6,6 +6,7 @@ from __future__ import annotations
 from itertools import product
 from math import prod
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 
 from cubake.errors import InputError
 from cubake.matrix.model import EntryRow, ExcludeRow, MatrixFile
@@ -16,6 +17,7 @@ from cubake.matrix.types import AXES, BuildOptions, Cell, Exclusion, Matrix, Pro
 from cubake.matrix.yamltree import Tree, read_tree
 
 MAX_CELLS = 100_000
+MAX_BYTES = 10_000_000
 
 
 def load_matrix(path: Path, text: str | None = None) -> Matrix:
@@ -43,9 +45,14 @@ def load_matrix(path: Path, text: str | None = None) -> Matrix:
 
 
 def read_text(path: Path) -> str:
-    """The only place of this room that touches the disk."""
+    """The only place of this room that touches the disk. A pipe might never end, nor a device."""
     file = printable(str(path))
     try:
+        status = path.stat()
+        if not S_ISREG(status.st_mode) and not S_ISDIR(status.st_mode):
+            raise InputError(f"{file}: is no plain file", hint="name a file with --matrix FILE")
+        if status.st_size > MAX_BYTES:
+            raise InputError(f"{file}: larger than a matrix can be ({MAX_BYTES // 1_000_000} MB)")
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         raise InputError(f"{file}: no such file", hint="name another with --matrix FILE") from None

@@ -72,6 +72,20 @@ def _requirement(text: str) -> str:
     return text
 
 
+_BREAKING = {
+    "PATH": "the image's own Python would not be the first on it",
+    "LD_PRELOAD": "the loader would put another library before the image's own",
+    "LD_LIBRARY_PATH": "the loader would take other CUDA libraries than the image's own",
+    "PYTHONHOME": "Python would not find the packages of the image",
+}
+
+
+def _env_name(name: str) -> str:
+    if name in _BREAKING:
+        raise refuse("shape", f"a profile may not set it, since {_BREAKING[name]}")
+    return name
+
+
 T = TypeVar("T")
 # That a list is not empty and repeats nothing is checked with its positions in yamltree.
 Listed = Annotated[tuple[T, ...], _LIST]
@@ -105,7 +119,9 @@ Os: TypeAlias = Annotated[
     str, Shape(r"[a-z]+[0-9]+(?:\.[0-9]+)?", "wants a distribution and its version, such as ubuntu22.04")
 ]
 Requirement: TypeAlias = Annotated[str, AfterValidator(_requirement)]
-EnvName: TypeAlias = Annotated[str, Shape("[A-Za-z_][A-Za-z0-9_]*", "wants the name of an environment variable")]
+EnvName: TypeAlias = Annotated[
+    str, Shape("[A-Za-z_][A-Za-z0-9_]*", "wants the name of an environment variable"), AfterValidator(_env_name)
+]
 EnvValue: TypeAlias = Annotated[str, Shape(r"[\s\S]*", "wants text", unquoted=True)]
 Url: TypeAlias = Annotated[str, Shape(_URL, "wants a URL: http://, https:// or file://")]
 UrlOrFile: TypeAlias = Annotated[str, Shape(f"{_URL}|{_FILE}", "wants a path or a URL: http://, https:// or file://")]

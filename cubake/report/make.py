@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,6 +16,7 @@ from cubake.plan import Plan
 from cubake.plan.document import refused_document
 from cubake.report.records import verdict_document
 from cubake.verify.types import Status, VerifyRecord
+from cubake.words import count
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -45,8 +46,7 @@ class Report:
     def code(self) -> int:
         """The exit code of the run: the worst that happened to an image, a failure before what could not be had."""
         codes = [row.build.code for row in self.rows if row.build and not _built(row.build)]
-        if any(row.verdict and not row.verdict.passed for row in self.rows):
-            codes.append(1)
+        codes += [row.verdict.code for row in self.rows if row.verdict and not row.verdict.passed]
         return min(codes, default=0)
 
 
@@ -57,8 +57,14 @@ def _built(record: BuildRecord) -> bool:
 def make_report(plan: Plan, builds: Sequence[BuildRecord], verdicts: Sequence[VerifyRecord]) -> Report:
     built = {record.name: record for record in builds}
     judged = {verdict.name: verdict for verdict in verdicts}
-    rows = tuple(Row(i.name, i.tag, built.get(i.name), judged.get(i.name)) for i in plan.images)
-    return Report(rows, tuple(refused_document(refused) for refused in plan.refused))
+    rows = (Row(image.name, image.tag, built.get(image.name), judged.get(image.name)) for image in plan.images)
+    return Report(tuple(map(_joined, rows)), tuple(refused_document(refused) for refused in plan.refused))
+
+
+def _joined(row: Row) -> Row:
+    """The row without a verdict on another image than the build gave: one from before."""
+    same = row.build and row.verdict and _built(row.build) and row.build.image_id == row.verdict.image_id
+    return row if row.build is None or same else replace(row, verdict=None)
 
 
 def document(report: Report) -> dict[str, Any]:
@@ -116,7 +122,7 @@ def _outcome(case: ElementTree.Element, kind: str, message: str) -> None:
 def summary(report: Report) -> str:
     """The report for a pull request or a job page."""
     done = sum(row.ok for row in report.rows)
-    lines = [f"## cubake: {done} of {len(report.rows)} images good", ""]
+    lines = [f"## cubake: {done} of {count(len(report.rows), 'image')} good", ""]
     lines += ["| image | build | checks | GPU | size | time |", "|---|---|---|---|---:|---:|"]
     for row in report.rows:
         lines.append(f"| `{row.name}` | {' | '.join(cells(row))} |")

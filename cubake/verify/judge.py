@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from xml.etree import ElementTree
 
 from cubake.verify.types import Check, Status
 
 
-def judge(junit: str | None, required: Iterable[str], trouble: str = "") -> tuple[Check, ...]:
-    """The checks in the order required. One that did not report is NOT_RUN, with ``trouble`` as far as it is known."""
+def judge(junit: str | None, required: Iterable[str], trouble: str = "", away: str = "") -> tuple[Check, ...]:
+    """The checks in the order required. One that did not report is NOT_RUN, with ``trouble`` as far as it is known.
+    ``away`` is how the container or the engine went away: then a failure shows nothing, and is NOT_RUN too."""
     found: dict[str, Check] = {}
     try:
         cases = list(ElementTree.fromstring(junit or "<testsuites/>").iter("testcase"))
@@ -21,8 +23,10 @@ def judge(junit: str | None, required: Iterable[str], trouble: str = "") -> tupl
         # A check may be several test cases: the worst counts.
         if other is None or _BADNESS[check.status] > _BADNESS[other.status]:
             found[check.id] = check
-    missing = f"did not report{': ' + trouble if trouble else ''}"
-    return tuple(found.get(id_, Check(id_, Status.NOT_RUN, missing)) for id_ in required)
+    why = away or trouble
+    missing = f"did not report{': ' + why if why else ''}"
+    checks = (found.get(id_, Check(id_, Status.NOT_RUN, missing)) for id_ in required)
+    return tuple(replace(c, status=Status.NOT_RUN, reason=away) if away and c.status == "FAIL" else c for c in checks)
 
 
 _BADNESS = {Status.PASS: 0, Status.NOT_RUN: 1, Status.FAIL: 2}

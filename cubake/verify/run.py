@@ -10,8 +10,8 @@ from typing import Any
 
 from cubake.build.engine import Engine, ImageInfo
 from cubake.build.types import BuildRecord, Outcome
-from cubake.errors import CubakeError, Unavailable
-from cubake.events import Announce, Began, Ended
+from cubake.errors import CubakeError, InputError, Unavailable
+from cubake.events import Announce, Began, Ended, Note
 from cubake.options import Options
 from cubake.plan import Image, Plan
 from cubake.plan.document import image_document
@@ -19,6 +19,7 @@ from cubake.render.context import labels
 from cubake.verify.judge import judge
 from cubake.verify.runner import need_client, probes, run_suite
 from cubake.verify.types import VerifyRecord
+from cubake.words import count
 
 PROBE_FOLDER = "/tmp"
 
@@ -39,8 +40,8 @@ def verify_images(
     built = None if records is None else {r.name for r in records if r.outcome in (Outcome.BUILT, Outcome.REUSED)}
     chosen = [image for image in plan.images if image.locked and (built is None or image.name in built)]
     found = [(image, info) for image in chosen if (info := engine.image(image.tag))]
-    if not found and built is None:
-        raise Unavailable("the engine has none of these images", "build them: python build.py build")
+    if built is None:
+        _tell_missing(plan, {image.name for image, _ in found}, options, announce)
     gpu = find_gpu(found[0][1].id, engine, options) if found else Gpu(None, "")
 
     def one(pair: tuple[Image, ImageInfo]) -> VerifyRecord:
@@ -48,6 +49,17 @@ def verify_images(
 
     with ThreadPoolExecutor(1 if gpu.request else min(options.jobs, 2)) as pool:  # one at a time on the GPU
         return list(pool.map(one, found))
+
+
+def _tell_missing(plan: Plan, found: set[str], options: Options, announce: Announce) -> None:
+    """Images that cannot be verified: InputError where one is named, or where there is no other."""
+    missing = [image.name for image in plan.images if image.name not in found]
+    named = [name for name in missing if name in options.only or not found]
+    if named:
+        others = f" and {count(len(named) - 1, 'other')}" if named[1:] else ""
+        raise InputError(f"{named[0]}{others}: not built", f"build it first: {options.command('build')}")
+    for name in missing:
+        announce(Note(f"{name}: not built, so not verified"))
 
 
 def find_gpu(image_id: str, engine: Engine, options: Options) -> Gpu:
@@ -75,14 +87,17 @@ def _verify(
 ) -> VerifyRecord:
     start = time.monotonic()
     announce(Began(image.name, "verify"))
-    junit: str | None = None
+    junit, trouble, away = None, "", ""
     try:
         with engine.container(info.id, gpu.request, None) as container:
             engine.copy_into(container, probes(), PROBE_FOLDER)
-            junit, trouble = run_suite(container, _promised(image, info), None if gpu.request else gpu.reason)
+            no_gpu = None if gpu.request else gpu.reason
+            junit, trouble = run_suite(container, _promised(image, info), no_gpu, engine.host)
+    except Unavailable as error:
+        away = error.message
     except CubakeError as error:  # an image that does not start costs its own verdict, not the others'
         trouble = error.message
-    checks = judge(junit, image.checks, trouble)
+    checks = judge(junit, image.checks, trouble, away)
     device = next((dict(check.measured) for check in checks if check.id == "gpu.device" and check.measured), None)
     record = VerifyRecord(
         name=image.name,
@@ -92,9 +107,11 @@ def _verify(
         checks=checks,
         seconds=time.monotonic() - start,
         require_gpu=options.require_gpu,
+        away=away,
     )
     detail = "; ".join(f"{check.id}: {check.reason}" for check in record.failures)
-    announce(Ended(image.name, "verify", "PASS" if record.passed else "FAIL", record.seconds, detail))
+    result = "PASS" if record.passed else "NOT_RUN" if away else "FAIL"
+    announce(Ended(image.name, "verify", result, record.seconds, detail))
     return record
 
 

@@ -24,10 +24,11 @@ def need_client() -> None:
         raise Unavailable("verification needs the docker client on PATH", "apt-get install docker-cli (or docker.io)")
 
 
-def run_suite(container: str, document: dict[str, Any], no_gpu: str | None) -> tuple[str | None, str]:
+def run_suite(container: str, document: dict[str, Any], no_gpu: str | None, host: str) -> tuple[str | None, str]:
     """Run every check in the container. The JUnit text (None where pytest wrote none) and what went wrong.
 
-    ``document`` is what the checks compare with; ``no_gpu`` is why GPU checks cannot run, or None where they can.
+    ``document`` is what the checks compare with; ``no_gpu`` is why GPU checks cannot run, or None where they can;
+    ``host`` is the engine that has the container.
     """
     with tempfile.TemporaryDirectory(prefix="cubake-verify-") as folder:
         promised, junit = Path(folder, "promised.json"), Path(folder, "junit.xml")
@@ -35,8 +36,11 @@ def run_suite(container: str, document: dict[str, Any], no_gpu: str | None) -> t
         command = [sys.executable, "-m", "pytest", str(SUITE), "-q", "-p", "no:cacheprovider", "--rootdir", str(SUITE)]
         command += ["-c", os.devnull, f"--hosts=docker://{container}", f"--promised={promised}", f"--junitxml={junit}"]
         command += [f"--no-gpu={no_gpu}"] if no_gpu else []
+        env = os.environ | {"DOCKER_HOST": host}
         try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False)
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False, env=env
+            )
             trouble = "" if done.returncode in (0, 1) else (done.stdout + done.stderr).strip()[-500:]
         except subprocess.TimeoutExpired:
             trouble = f"the suite was stopped after {LIMIT} s"

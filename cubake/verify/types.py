@@ -27,7 +27,8 @@ class Check:
 
 @dataclass(frozen=True)
 class VerifyRecord:
-    """One image's verdict, bound to the image's id. ``gpu`` is how the device was handed over, or None."""
+    """One image's verdict, bound to the image's id. ``gpu`` is how the device was handed over, or None; ``away`` why
+    the container or the engine was gone before all was asked."""
 
     name: str
     tag: str
@@ -36,20 +37,27 @@ class VerifyRecord:
     checks: tuple[Check, ...]
     seconds: float
     require_gpu: bool = False
+    away: str = ""
 
     @property
     def failures(self) -> tuple[Check, ...]:
         """What keeps the image from passing: a failure, and a check that had to run and did not."""
+        needs_gpu = self.require_gpu or bool(self.away)
         return tuple(
             check
             for check in self.checks
             if check.status is Status.FAIL
-            or (check.status is Status.NOT_RUN and (self.require_gpu or not check.id.startswith("gpu.")))
+            or (check.status is Status.NOT_RUN and (needs_gpu or not check.id.startswith("gpu.")))
         )
 
     @property
     def passed(self) -> bool:
         return not self.failures
+
+    @property
+    def code(self) -> int:
+        """The exit code: an image that could not be asked to the end has not failed."""
+        return 0 if self.passed else 4 if self.away else 1
 
     def count(self, status: Status) -> int:
         return sum(check.status is status for check in self.checks)

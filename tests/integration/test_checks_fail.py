@@ -187,7 +187,8 @@ def test_container_that_goes_away_passes_nothing(small: Line, engine: Engine) ->
     image = small.image(SMALL)
     info = engine.image(image.tag)
     assert info is not None
-    junit, trouble = runner.run_suite("cubake-test-none", verify_run._promised(image, info), "no GPU asked for")
+    promised = verify_run._promised(image, info)
+    junit, trouble = runner.run_suite("cubake-test-none", promised, "no GPU asked for", engine.host)
     checks = verify_run.judge(junit, image.checks, trouble)
     assert {check.id for check in checks if check.status is Status.PASS} <= {"contents.labels"}
 

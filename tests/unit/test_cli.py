@@ -19,7 +19,9 @@ from typing import Any
 
 import pytest
 
+from cubake import verbs
 from cubake.cli import main
+from cubake.options import Options
 from cubake.plan import Image, Plan
 
 HEAD = "version: 1\nrepository: registry.example/gpu\n"
@@ -269,6 +271,173 @@ def test_on_conflict_is_obeyed(conflict: str, place: Place) -> None:
     entry = f"{{pytorch: 2.6.0, cuda: ['12.1', '12.4'], python: '3.11', on_conflict: {conflict}}}"
     place.matrix(HEAD + f"images:\n  torch: {entry}\n")
     assert place("plan").code == (3 if conflict == "fail" else 0)
+
+
+NOTHING = "images:\n  torch: {pytorch: 2.6.0, cuda: ['12.0', '12.1'], python: '3.11'}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--matrix"], ["--matrix", "--dry-run"], ["plan"], ["lock"], ["render"],
+                                       ["render", "--check"], ["build"], ["verify"], ["report"], ["base"],
+                                       ["plan", "--only", "x"]])  # fmt: skip
+def test_a_matrix_of_which_nothing_is_left_is_refused(arguments: list[str], locked: Place) -> None:
+    """Each cell may be skipped, and yet a run that makes nothing at all is no success."""
+    locked.matrix(HEAD + NOTHING)
+    before = locked.files()
+    done = locked(*arguments)
+    assert done.code == 3
+    for cuda in ("12.0", "12.1"):
+        assert f"pytorch 2.6.0 has no CUDA {cuda} build" in done.out + done.err
+    assert locked.files() == before
+
+
+def test_a_refusal_of_many_cells_names_some(place: Place) -> None:
+    wanted = ", ".join(f"'10.{minor}'" for minor in range(30))
+    place.matrix(HEAD + f"images:\n  torch: {{pytorch: 2.6.0, cuda: [{wanted}], python: '3.11'}}\n")
+    done = place("render")
+    assert done.code == 3
+    assert done.err.count("matrix.yaml:4:3") == 20
+    assert "and 10 more cells\n" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["plan", "--olny", "x"], 2), (["biuld"], 2), (["plan", "--matrix", "none"], 2), (["build"], 3), (["clean"], 4)],
+)
+def test_an_error_is_a_document_too(arguments: list[str], code: int, place: Place) -> None:
+    place.matrix(HEAD + CLASH)
+    done = place(*arguments, "--json")
+    assert done.code == code
+    error = json.loads(done.out)["error"]
+    assert error["exit_code"] == code
+    assert error["message"].splitlines()[0] in done.err
+    assert error["hint"] in done.err
+    assert place(*arguments).out == ""
+
+
+def test_an_interrupted_run_is_a_document_too(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(options: Options) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verbs, "plan", interrupt)
+    done = place("plan", "--json")
+    assert (done.code, json.loads(done.out)["error"]["exit_code"]) == (130, 130)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "right"),
+    [
+        (["--matrix", "other.yaml", "plan"], "plan --matrix other.yaml"),
+        (["-v", "--only", "a b", "render", "--check"], "render -v --only 'a b' --check"),
+        (["--only", "plan", "plan"], "plan --only plan"),
+        (["--json", "build", "--jobs", "3"], "build --json --jobs 3"),
+    ],
+)
+def test_options_before_a_verb_are_not_lost(arguments: list[str], right: str, place: Place) -> None:
+    place.matrix(HEAD + TORCH)
+    done = place(*arguments)
+    assert done.code == 2
+    assert f"options stand after the verb: python build.py {right}\n" in done.err
+
+
+@pytest.mark.parametrize("option", ["--only", "--matrix"])
+def test_clean_takes_no_option_that_it_would_not_heed(option: str, place: Place) -> None:
+    done = place("clean", option, "x")
+    assert done.code == 2
+    assert option in done.err
+
+
+WRONG = [
+    ("--network", "a b"), ("--network", "-x"), ("--index-url", "index.example"), ("--index-url", "http://a b"),
+    ("--index-url", ""), ("--extra-index-url", "ftp://a"), ("--ca-bundle", "a b"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("option", "value"), WRONG)
+def test_an_option_is_held_to_the_rules_of_the_matrix_file(option: str, value: str, locked: Place) -> None:
+    done = locked("build", option, value)
+    assert done.code == 2
+    assert f"'{option}': {value!r}: wants a " in done.err
+
+
+def test_one_wrong_address_among_others(locked: Place) -> None:
+    done = locked("lock", "--extra-index-url", "https://a", "--extra-index-url", "ftp://user:hunter2@b")
+    assert done.code == 2
+    assert "'--extra-index-url': 'ftp://…@b': wants a URL" in done.err
+    assert locked("lock", "--find-links", "a b").code == 2
+
+
+@pytest.mark.parametrize("verb", ["build", "lock"])
+@pytest.mark.parametrize("text", ["", "version: 1\n", None])
+def test_a_ca_bundle_that_is_none(verb: str, text: str | None, locked: Place) -> None:
+    path = locked.folder / "ca.pem"
+    if text is None:
+        os.mkfifo(path)
+    else:
+        path.write_text(text)
+    done = locked(verb, "--ca-bundle", "ca.pem")
+    assert done.code == 2
+    assert "ca.pem: no CA bundle" in done.err
+
+
+@pytest.mark.parametrize("option", ["--index-url", "--extra-index-url", "--find-links"])
+@pytest.mark.parametrize("password", ["hunter2", "hun/ter2", "x@hunter2"])
+def test_lock_shows_no_password(option: str, password: str, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the resolver says holds the addresses as they were given."""
+    url = f"http://user:{password}@127.0.0.1:9/simple"
+
+    def fail(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        said = f"error: Failed to fetch: {command[command.index(url)]}\n  cause: {url}/torch/"
+        return subprocess.CompletedProcess(command, 2, "", said)
+
+    place.matrix(HEAD + TORCH)
+    monkeypatch.setattr(subprocess, "run", fail)
+    for more in ([], ["--json"], ["-v"]):
+        done = place("lock", option, url, *more)
+        assert done.code == 4
+        assert "http://…@127.0.0.1:9/simple" in done.err
+        assert not [part for part in password.split("/") if part in done.out + done.err]
+
+
+def test_a_password_of_the_engines_address_is_not_shown(locked: Place) -> None:
+    command = [sys.executable, str(locked.program), "clean", "-v", "--json"]
+    env = os.environ | {"DOCKER_HOST": "http://user:hunter2@h:1"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 4
+    assert "Traceback" in done.stderr
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_closed_output(locked: Place) -> None:
+    command = f"{sys.executable} {locked.program} plan >&-"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=locked.folder, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "error: stdout is closed: results have nowhere to go"
+    assert "Traceback" not in done.stderr
+
+
+def test_one_of_a_thing_is_one(locked: Place) -> None:
+    assert "1 image, 0 cells refused, 0 excluded" in locked("plan").out
+    assert locked("lock").out == "1 image locked\n"
+    (locked.folder / "images" / NAME / "Dockerfile").unlink()
+    assert "1 file written" in locked("render").out
+
+
+def test_commands_that_are_named_hold_the_matrix_file(locked: Place) -> None:
+    """What a message tells to type must do it for this matrix file."""
+    (locked.folder / "matrix.yaml").rename(locked.folder / "other one.yaml")
+    name = ("--matrix", "other one.yaml")
+    said = "--matrix 'other one.yaml'"
+    lock = locked.folder / "images" / NAME / "requirements.lock"
+    assert f"python build.py render {said}" in locked("build", *name).err, "plan.json names the file"
+    assert f"python build.py plan {said}" in locked("plan", "--only", "x", *name).err
+    lock.write_text(lock.read_text().replace("==", "==9", 1))
+    assert f"python build.py lock {said}" in locked("plan", *name).err
+    lock.unlink()
+    assert f"python build.py lock {said}" in locked("plan", *name).out
+    assert f"python build.py lock {said}" in locked("render", *name).err
+    assert f"python build.py render {said}" in locked("render", "--check", *name).out
 
 
 @pytest.mark.parametrize("arguments", [["--matrix"], ["build"], ["verify"], ["base"], ["clean"]])

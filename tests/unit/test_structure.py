@@ -18,9 +18,13 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in 
 # Downstream first. A module may import from its own room and from rooms to the right of it.
 ORDER = (
     "cli",
+    "endings",
+    "answers",
     "verbs",
+    "choice",
     "console",
     "sources",
+    "hostinfo",
     "report",
     "verify",
     "build",
@@ -30,12 +34,12 @@ ORDER = (
     "matrix",
     "facts",
 )
-GROUND = ("errors", "events", "options", "versions")
+GROUND = ("errors", "events", "options", "versions", "words")
 DOORS_TO_DISK = ("files", "fetch")  # used by what is downstream of the plan, they know its lock
 DOOR_MAY_IMPORT = ("cubake.plan.lock", "cubake.errors")
 
 DOORS = {
-    "cubake/files.py", "cubake/fetch.py", "cubake/matrix/load.py", "cubake/facts/__init__.py",
+    "cubake/files.py", "cubake/fetch.py", "cubake/hostinfo.py", "cubake/matrix/load.py", "cubake/facts/__init__.py",
     "cubake/build/engine.py", "cubake/build/rootfs.py", "cubake/build/bases.py", "cubake/verify/runner.py",
     "cubake/render/render.py",
 }  # fmt: skip

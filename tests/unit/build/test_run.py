@@ -188,10 +188,10 @@ def test_passwords_in_addresses_are_refused_and_not_shown(option: str, url: str,
     assert "hunter2" not in caught.value.message + caught.value.hint
 
 
-@pytest.mark.parametrize("name", ["index_url", "extra_index_urls", "python_mirror"])
+@pytest.mark.parametrize("name", ["index_url", "extra_index_urls", "python_mirror", "mirrors"])
 def test_passwords_in_the_matrix_are_refused(name: str, matrix: Matrix) -> None:
-    """Each of them becomes a build argument, and those stand in the image's history."""
-    value: Any = (SECRETS[0],) if name == "extra_index_urls" else SECRETS[0]
+    """Each of them becomes a build argument, and those stand in the image's history; a mirror stands in the image."""
+    value: Any = {"extra_index_urls": (SECRETS[0],), "mirrors": (("debian", SECRETS[0]),)}.get(name, SECRETS[0])
     with pytest.raises(InputError):
         build_options(replace(matrix, build=replace(matrix.build, **{name: value})), Options())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,21 @@ def test_a_directory() -> None:
         "matrix.yaml: is a directory, not a file",
         "name a file with --matrix FILE",
     )
+
+
+def test_a_pipe_is_not_waited_for() -> None:
+    os.mkfifo("matrix.yaml")
+    assert error_of("matrix.yaml").message == "matrix.yaml: is no plain file"
+
+
+def test_a_device_without_end() -> None:
+    assert error_of("/dev/zero").message == "/dev/zero: is no plain file"
+
+
+def test_a_file_that_is_no_matrix_by_its_size() -> None:
+    with Path("matrix.yaml").open("wb") as file:
+        file.truncate(10_000_001)
+    assert error_of("matrix.yaml").message == "matrix.yaml: larger than a matrix can be (10 MB)"
 
 
 def test_not_utf8() -> None:

@@ -82,6 +82,12 @@ SHAPES: dict[str, tuple[str, str, list[str], list[str]]] = {
         ["A", "_a1", "TF_X"],
         ["1A", "A-B", "A B", "A=B", "é", "'[key]'"],
     ),
+    "env name that breaks the image": (
+        "profiles: {a: {env: {%s: b}}}\n",
+        "a profile may not set it, since ",
+        ["MY_PATH", "LD_BIND_NOW", "PYTHONPATH"],
+        ["PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONHOME"],
+    ),
     "env value": ("profiles: {a: {env: {A: %s}}}\n", "wants one value", ["1", "':4096:8'", "''", "true"], ["[a]"]),
     "on_conflict": (
         "images:\n  a: {cuda: any, on_conflict: %s}\n",

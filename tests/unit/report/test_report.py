@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,7 +13,7 @@ import pytest
 from cubake.build.types import BuildRecord, Outcome
 from cubake.errors import InputError
 from cubake.plan import Plan
-from cubake.report.make import Report, Row, document, junit, make_report, summary, write_report
+from cubake.report.make import Report, Row, cells, document, junit, make_report, summary, write_report
 from cubake.report.records import read_records, write_builds, write_verdicts
 from cubake.verify.types import Check, Status, VerifyRecord
 
@@ -37,6 +38,12 @@ FAILED = Row("b", "r/b", built("b", Outcome.FAILED, "RUN false failed", 1), None
 REFUSED = Row("c", "r/c", built("c", Outcome.BLOCKED, "no lock", 3), None)
 AWAY = Row("d", "r/d", built("d", Outcome.BLOCKED, "the registry does not answer", 4), None)
 WRONG = Row("e", "r/e", built("e"), verdict("e", Check("contents.python", Status.FAIL, "is 3.10")))
+GONE = Row(
+    "g",
+    "r/g",
+    built("g"),
+    replace(verdict("g", Check("contents.python", Status.NOT_RUN, "went away")), away="went away"),
+)
 MISSING = Row("f", "r/f", built("f"), verdict("f", Check("contents.python", Status.NOT_RUN, "did not report")))
 
 
@@ -46,12 +53,17 @@ MISSING = Row("f", "r/f", built("f"), verdict("f", Check("contents.python", Stat
     [
         ((GOOD,), 0), ((), 0), ((GOOD, FAILED), 1), ((GOOD, REFUSED), 3), ((GOOD, AWAY), 4), ((AWAY, FAILED), 1),
         ((REFUSED, AWAY), 3), ((GOOD, WRONG), 1), ((WRONG, AWAY), 1), ((MISSING,), 1),
+        ((GOOD, GONE), 4), ((WRONG, GONE), 1),
         ((Row("a", "t", built(), None),), 0),
         ((Row("a", "t", built("a", Outcome.REUSED), None),), 0),
     ],
 )  # fmt: skip
 def test_exit_code(rows: tuple[Row, ...], code: int) -> None:
     assert report(*rows).code == code
+
+
+def test_one_image_is_one_image() -> None:
+    assert summary(report(GOOD)).startswith("## cubake: 1 of 1 image good\n")
 
 
 def test_ok() -> None:
@@ -150,6 +162,31 @@ def test_report_rows_are_the_plans(plan: Plan) -> None:
     made = make_report(plan, [built(second)], [verdict(second)])
     assert [(row.name, row.build is None) for row in made.rows] == [(first, True), (second, False)]
     assert [refused["line"] for refused in made.refused] == [5]
+
+
+@pytest.mark.parametrize(
+    ("build", "shown"),
+    [
+        (built(), "PASS"),
+        (replace(built(), outcome=Outcome.REUSED), "PASS"),
+        (replace(built(), image_id="sha256:2"), None),
+        (built(outcome=Outcome.FAILED, error="RUN false failed", code=1), None),
+        (replace(built(outcome=Outcome.BLOCKED, error="no lock", code=3), image_id=None), None),
+        (None, "PASS"),
+    ],
+)
+def test_a_verdict_on_another_image_than_the_one_built_is_none(
+    build: BuildRecord | None, shown: str | None, plan: Plan
+) -> None:
+    """`build --no-verify`, or a build that fails, leaves the verdict on the image before it on the disk."""
+    name = plan.images[0].name
+    made = make_report(plan, [replace(build, name=name)] if build else [], [verdict(name)])
+    row = made.rows[0]
+    assert (row.verdict is not None) is (shown == "PASS")
+    if shown is None:
+        assert cells(row)[1:3] == ("not verified", "")
+        assert document(made)["images"][0]["verify"] is None
+        assert [case.get("name") for case in suite_of(junit(made), name)] == ["build"]
 
 
 def test_records_come_back_as_they_were(tmp_path: Path, plan: Plan) -> None:

@@ -102,8 +102,17 @@ def test_a_broken_file_is_no_report(text: str) -> None:
     assert "killed" in check.reason
 
 
-def record(*checks: Check, require_gpu: bool = False) -> VerifyRecord:
-    return VerifyRecord("a", "r/a", "sha256:1", None, checks, 1.0, require_gpu)
+def test_a_container_that_went_away_fails_nothing() -> None:
+    """What passed has passed; what failed was perhaps not asked; the rest was not."""
+    text = junit(case("a"), case("b", "<failure message='no such container'/>"))
+    found = judge(text, ["a", "b", "c"], "", "it is exited")
+    assert [(check.status, check.reason) for check in found] == [
+        (PASS, ""), (NOT_RUN, "it is exited"), (NOT_RUN, "did not report: it is exited"),
+    ]  # fmt: skip
+
+
+def record(*checks: Check, require_gpu: bool = False, away: str = "") -> VerifyRecord:
+    return VerifyRecord("a", "r/a", "sha256:1", None, checks, 1.0, require_gpu, away)
 
 
 PASS, FAIL, NOT_RUN = Status.PASS, Status.FAIL, Status.NOT_RUN
@@ -122,6 +131,17 @@ def test_what_passes(contents: Status, gpu: Status, require_gpu: bool, passed: b
     verdict = record(Check("contents.a", contents), Check("gpu.b", gpu), require_gpu=require_gpu)
     assert verdict.passed is passed
     assert bool(verdict.failures) is not passed
+
+
+@pytest.mark.parametrize(
+    ("contents", "gpu", "away", "code"),
+    [
+        (PASS, NOT_RUN, "", 0), (FAIL, NOT_RUN, "", 1), (NOT_RUN, NOT_RUN, "", 1),
+        (NOT_RUN, NOT_RUN, "gone", 4), (PASS, NOT_RUN, "gone", 4), (PASS, PASS, "gone", 0),
+    ],
+)  # fmt: skip
+def test_exit_code(contents: Status, gpu: Status, away: str, code: int) -> None:
+    assert record(Check("contents.a", contents), Check("gpu.b", gpu), away=away).code == code
 
 
 def test_counts() -> None:
