@@ -3,6 +3,7 @@ gives an exit code."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from itertools import product
 
@@ -11,7 +12,7 @@ from cubake.console import Console
 from cubake.errors import InputError
 from cubake.facts import Facts
 from cubake.facts import load as load_facts
-from cubake.matrix.problems import shown, suggest
+from cubake.matrix.problems import shown
 from cubake.options import Options
 from cubake.plan import which as fitting
 from cubake.plan.document import image_document
@@ -21,7 +22,6 @@ from cubake.resolve.explain import answer_document, reasons, rule_document, rule
 from cubake.resolve.host import Gpu, Host, check_driver, find_gpu
 from cubake.resolve.rules import RULES
 from cubake.resolve.verdicts import of as verdicts_of
-from cubake.verbs import _plan as load_plan
 
 
 def explain(options: Options, words: tuple[str, ...]) -> int:
@@ -57,10 +57,13 @@ def _named(name: str, options: Options, console: Console, facts: Facts) -> int:
         return 0
     if name.upper().startswith("R-"):
         raise InputError(f"there is no rule {shown(name)}", f"rules are {min(RULES)} to {max(RULES)}")
+    from cubake.verbs import load_plan  # it and all that it needs takes as long as the answer to a cell
+
     images = {image.name: image for image in load_plan(options).images}
     if name not in images:
-        near = suggest(name, images) if images else "the matrix has no image"
-        raise InputError(f"{shown(name)} is neither a cell (axis=value …), a rule (R-004) nor an image: {near}")
+        near = difflib.get_close_matches(name, images, n=3, cutoff=0.5)
+        hint = f"near it: {', '.join(near)}" if near else f"{options.command('plan')} lists the images"
+        raise InputError(f"'{shown(name)}' is no cell (axis=value …), no rule (R-004) and no image of the matrix", hint)
     image = images[name]
     console.result("\n".join([image.name, "", *reasons(image.because)]), image_document(image))
     return 0
@@ -68,6 +71,8 @@ def _named(name: str, options: Options, console: Console, facts: Facts) -> int:
 
 def which(options: Options, wants: dict[str, str], drivers: tuple[str, ...], gpus: tuple[str, ...]) -> int:
     """The images of the matrix that fit a host, best first; of several hosts also the fewest images that serve all."""
+    from cubake.verbs import load_plan
+
     console, facts = Console(options), load_facts()
     hosts = _hosts(drivers, gpus, facts)
     planned = load_plan(options)

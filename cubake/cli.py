@@ -15,84 +15,15 @@ from typing import Any
 
 import click
 
-from cubake import __version__
+from cubake import __version__, arguments
 from cubake.endings import end
 from cubake.errors import CubakeError
 from cubake.options import Options
 
-_Function = Callable[..., Any]
 EPILOG = (
     "Exit codes: 0 all done; 1 a build or a check failed; 2 the command or a file is wrong; 3 what was asked for "
     "cannot work; 4 the engine or a service does not answer; 130 interrupted. Results go to stdout, progress to stderr."
 )
-
-
-def _options(*decorators: Callable[[_Function], _Function]) -> Callable[[_Function], _Function]:
-    def decorate(function: _Function) -> _Function:
-        for decorator in reversed(decorators):
-            function = decorator(function)
-        return function
-
-    return decorate
-
-
-_matrix = click.option(
-    "--matrix", type=click.Path(path_type=Path), metavar="FILE", default=Path("matrix.yaml"), show_default=True,
-    help="The matrix file.",
-)  # fmt: skip
-_output = _options(
-    click.option("--json", is_flag=True, help="One JSON document on stdout."),
-    click.option("-v", "--verbose", is_flag=True, help="Every line of every step, causes of rebuilds, tracebacks."),
-    click.option("-q", "--quiet", is_flag=True, help="No progress; results and errors only."),
-)
-_common = _options(
-    click.option("--only", multiple=True, metavar="GLOB", help="Only images whose name matches. Repeatable."),
-    _output,
-)
-_out = click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("out"), show_default=True, metavar="DIR",
-    help="Logs, verdicts and reports.",
-)  # fmt: skip
-
-
-def _as_in_matrix(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """A callback: the option takes what the matrix file takes under its name in ``build:``."""
-    if value not in (None, ()):
-        from pydantic import ValidationError
-
-        from cubake.matrix.model import BuildRow
-
-        try:
-            BuildRow.model_validate({param.name: value})
-        except ValidationError as error:
-            wrong = error.errors()[0]
-            raise click.BadParameter(f"{wrong['input']!r}: {wrong['msg']}", ctx, param) from None
-    return value
-
-
-_sources = _options(
-    click.option("--index-url", callback=_as_in_matrix, metavar="URL",
-                 help="Package index instead of the installer's default."),
-    click.option("--extra-index-url", "extra_index_urls", callback=_as_in_matrix, multiple=True, metavar="URL",
-                 help="Further index."),
-    click.option("--ca-bundle", callback=_as_in_matrix, metavar="FILE",
-                 help="CA certificates to trust while building [SSL_CERT_FILE]."),
-)  # fmt: skip
-_find_links = click.option("--find-links", callback=_as_in_matrix, metavar="DIR|URL",
-                           help="Wheels to consider beside the index, when locking.")  # fmt: skip
-_build = _options(
-    click.option("--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Builds at once."),
-    click.option("--fail-fast", is_flag=True, help="Start nothing more after the first failure."),
-    click.option("--no-cache", is_flag=True, help="Build every step anew."),
-    click.option("--base", type=click.Choice(["auto", "registry", "local"]), default="auto", show_default=True,
-                 help="Where bases come from: a registry, wheels and debootstrap, or whichever answers first."),
-    click.option("--network", callback=_as_in_matrix, metavar="MODE", help="Network of build steps, e.g. host."),
-)  # fmt: skip
-_gpu = _options(
-    click.option("--gpu", default="auto", show_default=True, metavar="auto|none|all|DEVICE",
-                 help="GPU for the GPU checks; DEVICE is a CDI name such as nvidia.com/gpu=all."),
-    click.option("--require-gpu", is_flag=True, help="GPU checks that cannot run are failures."),
-)  # fmt: skip
 
 
 class _Group(click.Group):
@@ -123,11 +54,11 @@ class _Group(click.Group):
     "--matrix", type=click.Path(path_type=Path), is_flag=False, flag_value=Path("matrix.yaml"), metavar="[FILE]",
     help="Plan, render, build, verify and report every image of FILE [matrix.yaml].",
 )  # fmt: skip
-@_common
-@_out
-@_sources
-@_build
-@_gpu
+@arguments.common
+@arguments.out
+@arguments.sources
+@arguments.build
+@arguments.gpu
 @click.option("--no-verify", "verify", is_flag=True, flag_value=False, default=True, help="Build without checking.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done and do nothing.")
 @click.version_option(__version__, prog_name="cubake")
@@ -149,18 +80,18 @@ def cli(ctx: click.Context, /, matrix: Path | None, **values: Any) -> None:
 
 
 @cli.command()
-@_matrix
-@_common
+@arguments.matrix
+@arguments.common
 def plan(**values: Any) -> None:
     """Show the images the matrix gives, and the cells that are refused, with reasons."""
     _run("plan", **values)
 
 
 @cli.command()
-@_matrix
-@_common
-@_sources
-@_find_links
+@arguments.matrix
+@arguments.common
+@arguments.sources
+@arguments.find_links
 @click.option("--upgrade", is_flag=True, help="Lock anew what is locked already.")
 def lock(**values: Any) -> None:
     """Resolve each image's wheels on the package index into requirements.lock."""
@@ -168,8 +99,8 @@ def lock(**values: Any) -> None:
 
 
 @cli.command()
-@_matrix
-@_common
+@arguments.matrix
+@arguments.common
 @click.option("--check", is_flag=True, help="Write nothing; fail and name the files that would change.")
 def render(**values: Any) -> None:
     """Render each image's Dockerfile and plan.json into images/ beside the matrix file."""
@@ -177,11 +108,11 @@ def render(**values: Any) -> None:
 
 
 @cli.command()
-@_matrix
-@_common
-@_out
-@_sources
-@_build
+@arguments.matrix
+@arguments.common
+@arguments.out
+@arguments.sources
+@arguments.build
 @click.option("--dry-run", is_flag=True, help="Say what would be built and build nothing.")
 def build(**values: Any) -> None:
     """Build the rendered images; what has not changed is reused."""
@@ -189,10 +120,10 @@ def build(**values: Any) -> None:
 
 
 @cli.command()
-@_matrix
-@_common
-@_out
-@_gpu
+@arguments.matrix
+@arguments.common
+@arguments.out
+@arguments.gpu
 @click.argument("images", nargs=-1, metavar="[IMAGE]...")
 def verify(images: tuple[str, ...], only: tuple[str, ...], **values: Any) -> None:
     """Check built images (all, or those named) against their plan, inside a container of each."""
@@ -200,30 +131,73 @@ def verify(images: tuple[str, ...], only: tuple[str, ...], **values: Any) -> Non
 
 
 @cli.command()
-@_matrix
-@_common
-@_out
+@arguments.matrix
+@arguments.common
+@arguments.out
 def report(**values: Any) -> None:
     """Write report.json, junit.xml and summary.md from the records in --out, and print the table."""
     _run("report", **values)
 
 
 @cli.command()
-@_matrix
-@_common
-@_out
-@_sources
-@_build
+@arguments.matrix
+@arguments.common
+@arguments.out
+@arguments.sources
+@arguments.build
 def base(**values: Any) -> None:
     """Find or make the base images the matrix needs (with --base local: from debootstrap and wheels)."""
     _run("base", **values)
 
 
 @cli.command()
-@_output
+@arguments.output
 def clean(**values: Any) -> None:
     """Remove containers that a killed run left, and the engine's unused build cache."""
     _run("clean", **values)
+
+
+@cli.command()
+@arguments.matrix
+@arguments.output
+@click.argument("words", nargs=-1, required=True, metavar="CELL|RULE|IMAGE")
+def explain(words: tuple[str, ...], **values: Any) -> None:
+    """Say why: of a cell, a rule or an image of the matrix.
+
+    \b
+    explain pytorch=2.6 cuda=12.1 python=3.12 driver=535.104 gpu=sm_89
+    explain R-004
+    """
+    from cubake import answers
+
+    raise SystemExit(answers.explain(Options(**values), words))
+
+
+def _wants(function: Callable[..., Any]) -> Callable[..., Any]:
+    for axis in ("profile", "flavor", "os", "python", "cudnn", "cuda", "tensorflow", "pytorch"):
+        function = click.option(f"--{axis}", metavar="NAME" if axis in ("profile", "flavor", "os") else "VERSION",
+                                help=f"Only images with this {axis}.")(function)  # fmt: skip
+    return function
+
+
+@cli.command()
+@arguments.matrix
+@_wants
+@click.option("--driver", "drivers", multiple=True, metavar="VERSION", help="Driver of the host. Repeatable.")
+@click.option(
+    "--gpu", "gpus", multiple=True, metavar="sm_XY|NAME", help="GPU of the host: sm_89, 'RTX 4090'. Repeatable."
+)
+@arguments.output
+def which(drivers: tuple[str, ...], gpus: tuple[str, ...], **values: Any) -> None:
+    """Say which images fit a host, best first: does it start, run, compile PTX, have kernels.
+
+    The host is the one given, else CUBAKE_HOST (JSON, or a file with it or with `nvidia-smi -L`), else this machine.
+    """
+    from cubake import answers
+    from cubake.plan.which import WANTS
+
+    wants = {axis: value for axis in WANTS if (value := values.pop(axis)) is not None}
+    raise SystemExit(answers.which(Options(**values), wants, drivers, gpus))
 
 
 def _run(verb: str, **values: Any) -> None:

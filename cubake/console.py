@@ -21,7 +21,6 @@ from cubake.errors import CubakeError
 from cubake.events import Began, Ended, Event, Line, Note, Progress, Step, step_title
 from cubake.plan import Image, Plan
 from cubake.plan.make import covered, served
-from cubake.render import Drift
 from cubake.resolve import RefusedCell
 from cubake.resolve.explain import sentence
 from cubake.words import count
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from cubake.build.bases import FoundBase
     from cubake.build.types import BuildRecord
     from cubake.options import Options
+    from cubake.render import Drift
     from cubake.report.make import Report
     from cubake.verify.types import VerifyRecord
 

@@ -37,7 +37,7 @@ LOCKS_AT_ONCE = 8  # the resolver waits for the index, not for us
 def whole(options: Options) -> int:
     """Plan, render, build, verify, report."""
     console = Console(options)
-    planned = select(_plan(options), options)
+    planned = select(load_plan(options), options)
     if options.dry_run:
         return _show_plan(planned, options, console)
     refuse_conflicts(planned, options)
@@ -53,14 +53,14 @@ def whole(options: Options) -> int:
 
 
 def plan(options: Options) -> int:
-    planned = select(_plan(options), options)
+    planned = select(load_plan(options), options)
     return _show_plan(planned, options, Console(options))
 
 
 def lock(options: Options) -> int:
     """Lock what has no lock, or another question's. Images with the same question share one answer."""
     console = Console(options)
-    whole_plan = _plan(options, pass_over_broken=True)
+    whole_plan = load_plan(options, pass_over_broken=True)
     planned = select_some(whole_plan, options)
     # What another image of the matrix is locked to answers the same question here: only --upgrade asks again.
     known = {} if options.upgrade else {i.lock_input: i.lock.packages for i in whole_plan.images if i.lock and i.locked}
@@ -94,7 +94,7 @@ def _write_locks(images: Iterable[Image], question: LockInput, packages: tuple[P
 
 def render(options: Options) -> int:
     console = Console(options)
-    planned = select_some(_plan(options), options)
+    planned = select_some(load_plan(options), options)
     if not options.check:
         console.rendered(planned, _write_rendered(planned, options))
         return 0
@@ -110,7 +110,7 @@ def render(options: Options) -> int:
 
 def build(options: Options) -> int:
     console = Console(options)
-    planned = select(_plan(options), options)
+    planned = select(load_plan(options), options)
     if options.dry_run:
         return _show_plan(planned, options, console)
     refuse_conflicts(planned, options)
@@ -124,7 +124,7 @@ def build(options: Options) -> int:
 
 def verify(options: Options) -> int:
     console = Console(options)
-    planned = select_some(_plan(options), options)
+    planned = select_some(load_plan(options), options)
     engine = _engine()
     files.make_folder(options.out)
     verdicts = _verify_images(planned, options, console, engine, None)
@@ -135,14 +135,14 @@ def report(options: Options) -> int:
     from cubake.report.records import read_records
 
     console = Console(options)
-    planned = select_some(_plan(options), options)
+    planned = select_some(load_plan(options), options)
     records, verdicts = read_records(options.out, planned)
     return _report(options, console, planned, records, verdicts)
 
 
 def base(options: Options) -> int:
     console = Console(options)
-    planned = select_some(_plan(options), options)
+    planned = select_some(load_plan(options), options)
     bases = _bases(planned.matrix, options, console, _engine())
     found = {}
     for image in planned.images:
@@ -166,7 +166,7 @@ def clean(options: Options) -> int:
     return 0
 
 
-def _plan(options: Options, *, pass_over_broken: bool = False) -> Plan:
+def load_plan(options: Options, *, pass_over_broken: bool = False) -> Plan:
     matrix = load_matrix(options.matrix)
     again = options.command("lock")
     locks = files.read_locks(options.images, pass_over_broken=pass_over_broken, again=again)

@@ -18,6 +18,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in 
 # Downstream first. A module may import from its own room and from rooms to the right of it.
 ORDER = (
     "cli",
+    "arguments",
     "endings",
     "answers",
     "verbs",
