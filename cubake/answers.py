@@ -26,7 +26,7 @@ from cubake.resolve.verdicts import of as verdicts_of
 
 def explain(options: Options, words: tuple[str, ...]) -> int:
     """A cell: why this stack, or why not and what instead. A rule: what it says. An image: why it is what it is."""
-    console, facts = Console(options), load_facts()
+    console, facts = Console(options), _facts(options)
     if len(words) == 1 and "=" not in words[0]:
         return _named(words[0], options, console, facts)
     cell = parse_cell(words, facts)
@@ -39,6 +39,15 @@ def explain(options: Options, words: tuple[str, ...]) -> int:
         lines += ["", f"on this host: {', '.join(f'{name} {verdict.word}' for name, verdict in found.items())}"]
     console.result("\n".join(lines), document)
     return _exit_code(outcome)
+
+
+def _facts(options: Options) -> Facts:
+    """Those of the matrix where there is one: it may add rows of its own."""
+    if options.matrix.is_file():
+        from cubake.matrix import load_matrix
+
+        return load_matrix(options.matrix).facts
+    return load_facts()
 
 
 def _exit_code(outcome: Solved | RefusedCell) -> int:
@@ -73,9 +82,9 @@ def which(options: Options, wants: dict[str, str], drivers: tuple[str, ...], gpu
     """The images of the matrix that fit a host, best first; of several hosts also the fewest images that serve all."""
     from cubake.verbs import load_plan
 
-    console, facts = Console(options), load_facts()
+    console, planned = Console(options), load_plan(options)
+    facts = planned.matrix.facts
     hosts = _hosts(drivers, gpus, facts)
-    planned = load_plan(options)
     images = fitting.wanted(planned.images, wants)
     if not images:
         asked = " ".join(f"{axis}={value}" for axis, value in wants.items())

@@ -22,7 +22,7 @@ from cubake.events import Began, Ended, Event, Line, Note, Progress, Step, step_
 from cubake.plan import Image, Plan
 from cubake.plan.make import covered, served
 from cubake.resolve import RefusedCell
-from cubake.resolve.explain import sentence
+from cubake.resolve.explain import change_text, sentence, short
 from cubake.words import count
 
 if TYPE_CHECKING:
@@ -144,7 +144,11 @@ class Console:
             self._out.print(table)
         self._refusals(plan.refused)
         for cell, exclusion in plan.matrix.excluded:
-            self._out.print(Text(f"excluded {cell}: {exclusion.reason}", "dim"))
+            self._out.print(Text(f"excluded {short(cell)}: {exclusion.reason}", "dim"))
+        for exclusion in plan.matrix.idle:
+            self._out.print(
+                Text(f"{exclusion.position}: this exclusion matches no cell ({exclusion.reason})", "yellow")
+            )
         self._counts(plan)
 
     def _refusals(self, refused: Sequence[RefusedCell]) -> None:
@@ -156,11 +160,11 @@ class Console:
         for (position, reasons), cells in groups.items():
             self._out.print()
             for one in cells:
-                self._out.print(Text.assemble(("refused ", "yellow"), f"{position}: {one.cell}"))
+                self._out.print(Text.assemble(("refused ", "yellow"), f"{position}: {short(one.cell)}"))
             for reason in reasons:
                 self._out.print(Text(f"  because {reason}"))
-            for cell in dict.fromkeys(near for one in cells[:1] for near in one.nearest):
-                self._out.print(Text(f"  nearest {cell}", "dim"))
+            instead = "; ".join(change_text(near) for near in cells[0].near)
+            self._out.print(Text(f"  instead {instead or 'nothing near it works'}", "dim"))
 
     def _counts(self, plan: Plan) -> None:
         parts = [

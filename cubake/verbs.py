@@ -14,7 +14,6 @@ from cubake.choice import conflict, refuse_conflicts, select, select_some
 from cubake.console import Console
 from cubake.errors import CubakeError, InputError
 from cubake.events import Note
-from cubake.facts import load as load_facts
 from cubake.matrix import Matrix, load_matrix
 from cubake.options import Options
 from cubake.plan import Image, Package, Plan, lock_text, make_plan
@@ -170,7 +169,7 @@ def load_plan(options: Options, *, pass_over_broken: bool = False) -> Plan:
     matrix = load_matrix(options.matrix)
     again = options.command("lock")
     locks = files.read_locks(options.images, pass_over_broken=pass_over_broken, again=again)
-    return make_plan(matrix, load_facts(), locks)
+    return make_plan(matrix, matrix.facts, locks)
 
 
 def _show_plan(planned: Plan, options: Options, console: Console) -> int:
@@ -180,7 +179,7 @@ def _show_plan(planned: Plan, options: Options, console: Console) -> int:
 
 
 def _texts(planned: Plan, options: Options) -> dict[str, str]:
-    return rendered(planned, load_facts(), options.matrix.name, Templates())
+    return rendered(planned, planned.matrix.facts, options.matrix.name, Templates())
 
 
 def _found(options: Options) -> dict[str, str]:
@@ -223,7 +222,7 @@ def _bases(matrix: Matrix, options: Options, console: Console, engine: Engine) -
     from cubake.build.bases import Bases
 
     return Bases(
-        engine, build_options(matrix, options), load_facts(), Templates(), console.announce, str(options.out / "logs")
+        engine, build_options(matrix, options), matrix.facts, Templates(), console.announce, str(options.out / "logs")
     )
 
 

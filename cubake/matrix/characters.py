@@ -46,7 +46,9 @@ def _unsafe_at(path: Path) -> re.Pattern[str]:
     match path:
         case ("images" | "profiles", _, "description") | ("exclude", _, "reason"):
             return _FREE
-        case ("images", _, "pip") | ("images", _, "pip", int()):
+        case ("facts", _, "sources", *_) | ("facts", "advisories", *_):
+            return _FREE  # words for people
+        case ("images", _, "pip") | ("images", _, "pip", int()) | ("facts", *_):
             return _REQUIREMENT
         case ("profiles", _, "env", _):
             return _ENV_VALUE

@@ -9,6 +9,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
 from cubake.errors import InputError
+from cubake.matrix.facts import own_facts
 from cubake.matrix.model import EntryRow, ExcludeRow, MatrixFile
 from cubake.matrix.problems import Problem, dotted, printable, raise_all, shown, suggest
 from cubake.matrix.profiles import BUILT_IN
@@ -27,6 +28,7 @@ def load_matrix(path: Path, text: str | None = None) -> Matrix:
     model, problems = validate(tree)
     raise_all([*problems, *_unknown_profiles(tree)])
     assert model is not None  # it is None only with a problem to raise
+    facts = own_facts(tree)
     raise_all(_too_many_cells(model, tree))
     wanted = [cell for name, entry in model.images.items() for cell in _cells(name, entry, model, tree)]
     raise_all(_repeated_cells(wanted))
@@ -41,6 +43,8 @@ def load_matrix(path: Path, text: str | None = None) -> Matrix:
         excluded=tuple((cell, rule) for cell, rule in verdicts if rule is not None),
         profiles=_profiles(model),
         build=_build(model),
+        facts=facts,
+        idle=tuple(rule for rule in exclusions if not any(rule is found for _, found in verdicts)),
     )
 
 

@@ -3,7 +3,7 @@ objects of `types` by `load`; the JSON Schema for editors is made from the same 
 
 from __future__ import annotations
 
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -13,6 +13,11 @@ from cubake.matrix.types import AXES
 
 Flavor: TypeAlias = Literal["base", "runtime", "devel"]
 Platform: TypeAlias = Literal["linux/amd64", "linux/arm64"]
+
+
+FactsFile: TypeAlias = Literal[
+    "pytorch", "tensorflow", "cuda", "components", "cudnn", "gpus", "base_images", "advisories", "os"
+]
 
 
 class Row(BaseModel):
@@ -103,6 +108,9 @@ class MatrixFile(Row):
     exclude: Listed[ExcludeRow] = Field((), description="Cells that are not wanted.")
     profiles: dict[shapes.Name, ProfileRow] = Field({}, description="Profiles besides dev, prod and test.")
     build: BuildRow = Field(BuildRow(), description="Where a build gets its parts from.")
+    facts: dict[FactsFile, dict[str, Any]] = Field(
+        {}, description="Facts of your own, by facts file; they have its form, sources included."
+    )
 
 
 def model_at(path: tuple[str | int, ...]) -> type[Row] | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from cubake.errors import Position
+from cubake.facts import Facts
+from cubake.facts import load as shipped_facts
 
 AXES = ("pytorch", "tensorflow", "cuda", "cudnn", "python", "os", "flavor", "profile", "platform")
 HOST_AXES = ("driver", "gpu")  # of a cell that is asked about, not of a matrix: the host it is to run on
@@ -83,7 +85,8 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The whole of matrix.yaml; `excluded` holds the cells that an exclusion took out of `cells`."""
+    """The whole of matrix.yaml; `excluded` holds the cells that an exclusion took out of `cells`, `idle` the exclusions
+    that took out none."""
 
     file: str
     repository: str
@@ -93,3 +96,5 @@ class Matrix:
     excluded: tuple[tuple[Cell, Exclusion], ...]
     profiles: Mapping[str, Profile]
     build: BuildOptions
+    idle: tuple[Exclusion, ...] = ()
+    facts: Facts = field(default_factory=shipped_facts)

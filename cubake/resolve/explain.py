@@ -37,7 +37,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     ),
     "R-006": (
         "starts from {base}",
-        "there is no {flavor} base of CUDA {cuda} for {os}: {why}; toolkits that have one: {others}",
+        "there is no {flavor} image of CUDA {cuda} on {os} to start from: {why}; toolkits that have one: {others}",
     ),
     "R-007": (
         "{base} carries no cuDNN, so that of {framework} ({cudnn}) is the only one",
@@ -198,7 +198,7 @@ def why_not(refused: RefusedCell) -> Iterator[str]:
         yield "\nnothing near it works"
         return
     yield "\nwhat works instead, least change first:"
-    changes = [", ".join(_change(*change) for change in near.changes) for near in refused.near]
+    changes = [change_text(near) for near in refused.near]
     width = max(map(len, changes))
     yield from (f"  {text:<{width}}   {short(near.cell)}" for text, near in zip(changes, refused.near, strict=True))
 
@@ -218,6 +218,10 @@ def short(cell: Cell) -> str:
     """The cell without what every cell has unless it is asked otherwise."""
     usual = {("os", "ubuntu22.04"), ("flavor", "runtime"), ("profile", "prod"), ("platform", "linux/amd64")}
     return str(replace(cell, axes=tuple(pair for pair in cell.axes if pair not in usual)))
+
+
+def change_text(near: Near) -> str:
+    return ", ".join(_change(*change) for change in near.changes)
 
 
 def _change(axis: str, now: str, new: str) -> str:
