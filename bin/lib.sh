@@ -72,7 +72,7 @@ venv_works() { "$VENV/bin/python" -c 'import sys, pip; sys.exit(sys.version_info
 in_apt() { apt-cache show --no-all-versions "$1" >/dev/null 2>&1; }
 
 # Installs with apt what is missing, after saying what that is. `engine` also wants Docker and debootstrap.
-install_packages() { # [engine]
+install_packages() { # [engine [registry]]
     local wants=() packages=() python='' version want
     if ! venv_works; then
         if ! python=$(find_python); then
@@ -88,6 +88,7 @@ install_packages() { # [engine]
         have debootstrap || wants+=(debootstrap)
         compgen -G '/usr/share/keyrings/debian-archive-keyring.*' >/dev/null || wants+=(debian-archive-keyring)
     fi
+    [[ ${2:-} != registry ]] || have docker-registry || wants+=(registry)
     ((${#wants[@]})) || return 0
 
     have apt-get || die 4 "missing: ${wants[*]}; this script installs with apt-get only, so install them yourself" \
@@ -109,6 +110,7 @@ install_packages() { # [engine]
                 "python$version-venv; put a whole Python 3.11 or newer on PATH and run this again"
             packages+=("python$version-venv")
             ;;
+        registry) in_apt docker-registry && packages+=(docker-registry) ;; # a test says so where there is none
         engine)
             packages+=(docker.io)
             have iptables || packages+=(iptables)

@@ -88,6 +88,8 @@ def _why_no_base(cuda: str, flavor: str, os: str, cudnn: str | None, facts: Fact
     if not facts.os.releases[os].nvidia_cuda:
         if flavor == "devel":
             return f"NVIDIA publishes no {os} image, and its wheels hold nvcc from CUDA 13 on only"
+        if cudnn and any(versions.matches(cudnn, version) for version in facts.cudnn.versions):
+            return f"no cuDNN {cudnn} wheel for its CUDA major is on the package index, or it was withdrawn (yanked)"
         return f"NVIDIA publishes no {os} image, and there are no wheels of that toolkit"
     tags = [
         row.os[os]
