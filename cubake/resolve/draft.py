@@ -190,13 +190,14 @@ def pins_of(
     frameworks: Frameworks, cuda: str, cudnn: str | None, torch_index: str | None, platform: str, facts: Facts
 ) -> dict[str, str]:
     """The CUDA libraries that the leading framework pins, as specifiers. Of a build from PyTorch's own index as far as
-    they are known: the components of its toolkit, and its cuDNN."""
+    they are known: the components of its toolkit, its cuDNN, and NCCL."""
     if torch_index is None:
         return dict(wheel_of(*frameworks[0], platform, facts).requires)
     pins = {package: f"=={pin}" for package, pin in components(cuda, facts).items()}
     if cudnn:
         pins[f"nvidia-cudnn-cu{versions.major(cuda)}"] = f"=={cudnn}"
-    return pins
+    default = wheel_of(*frameworks[0], platform, facts).requires  # NCCL is the same for builds of one CUDA major
+    return pins | {name: pin for name, pin in default.items() if name == f"nvidia-nccl-cu{versions.major(cuda)}"}
 
 
 @_cached

@@ -225,6 +225,8 @@ def change_text(near: Near) -> str:
 
 
 def _change(axis: str, now: str, new: str) -> str:
+    if not now:
+        return f"with {axis} {new}"
     return f"{axis} {now} -> {new}" if new else f"without {axis} {now}"
 
 

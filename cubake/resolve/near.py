@@ -13,7 +13,7 @@ from cubake import versions
 from cubake.facts import Facts
 from cubake.matrix import Cell
 from cubake.matrix.types import AXES, HOST_AXES
-from cubake.resolve.host import at_least, find_gpu
+from cubake.resolve.host import at_least, driver_branch, find_gpu
 from cubake.resolve.types import FRAMEWORKS, Draft, Near
 
 NEAREST = 3
@@ -56,9 +56,11 @@ def _take(cell: Cell, way: tuple[_Move, ...], works: _Works, found: dict[str, Ne
 
 
 def _said(cell: Cell, new: Cell, draft: Draft, axes: list[str]) -> Near:
-    """A CUDA that was left out is named as the one that was found: people look for a value, not for a gap."""
+    """What was left out or left open is named as what was found: people look for a value, not for a gap."""
     if "cuda" in axes and new.get("cuda") is None:
         new = changed(new, "cuda", draft.cuda)
+    if "cudnn" in axes and new.get("cudnn") == versions.ANY:
+        new = changed(new, "cudnn", draft.cudnn)
     changes = tuple((axis, cell.get(axis) or "", new.get(axis) or "") for axis in axes)
     return Near(new, changes)
 
@@ -67,6 +69,11 @@ def _moves(cell: Cell, facts: Facts) -> Iterator[_Move]:
     """Every single change: an axis left out, or moved to another value, nearest value first."""
     if any(cell.get(name) for name in FRAMEWORKS):
         yield from ((COST[axis] - 1, axis, None) for axis in ("cudnn", "cuda") if cell.get(axis))
+        if cell.get("pytorch") and not cell.get("cuda"):  # another build than the default one, from PyTorch's own index
+            newest = sorted(facts.cuda.toolkits, key=versions.key, reverse=True)
+            yield from ((COST["pytorch"] - 1, "cuda", cuda) for cuda in newest)
+    elif cell.get("cudnn") not in (None, versions.ANY):
+        yield COST["cudnn"], "cudnn", versions.ANY
     for axis, values in _values(facts).items():
         now = cell.get(axis)
         if now is not None:
@@ -89,14 +96,17 @@ def _values(facts: Facts) -> dict[str, list[str]]:
 
 
 def _drivers(cell: Cell, facts: Facts) -> Iterator[_Move]:
-    """Newer drivers, oldest first: the floors of the CUDA majors, and of the GPU itself."""
+    """Newer drivers, oldest first: the floors of the CUDA majors and of the GPU itself; the last one of an old GPU."""
     now = cell.get("driver")
     if now is None:
         return
     floors = {row.library_floor for row in facts.cuda.toolkits.values()}
     gpu = cell.get("gpu")
-    if gpu and (row := facts.gpus.capabilities.get(find_gpu(gpu, facts).capability)) and row.branch_min:
+    row = facts.gpus.capabilities.get(find_gpu(gpu, facts).capability) if gpu else None
+    if row and row.branch_min:
         floors.add(str(row.branch_min))
+    if row and row.branch_last and row.branch_last < driver_branch(now):
+        yield COST["driver"], "driver", str(row.branch_last)
     newer = [floor for floor in floors if not at_least(now, floor)]
     for rank, floor in enumerate(sorted(newer, key=versions.key)):
         yield COST["driver"] + rank, "driver", floor

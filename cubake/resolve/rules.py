@@ -113,6 +113,16 @@ def cuda_releases(frameworks: Frameworks, platform: str, facts: Facts) -> list[t
     return [found for found in releases(frameworks, facts) if wheel_of(found[0], found[1], platform, facts).cuda]
 
 
+def build_fact(name: str, version: str, torch_index: str | None, facts: Facts) -> tuple[str, Source]:
+    """Where the build that is used stands in the facts, and by which source: that of a wheel, or of an index."""
+    file = facts.frameworks[name]
+    row = file.releases[version]
+    build = row.indexes.get(torch_index) if torch_index else None
+    if build is None:
+        return f"{name}.releases.{version}.wheels", file.sources[row.source]
+    return f"{name}.releases.{version}.indexes.{torch_index}", file.sources[build.source]
+
+
 class KnownRelease(Rule):
     """Every version named must be a release in the facts: what nobody published cannot be installed, and of what came
     out since nothing is known.

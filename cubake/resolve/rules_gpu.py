@@ -11,7 +11,7 @@ from cubake.facts import Facts
 from cubake.facts.model import Advisory
 from cubake.resolve.draft import Frameworks, wheel_of
 from cubake.resolve.host import Gpu, driver_cuda
-from cubake.resolve.rules import Example, Rule, releases
+from cubake.resolve.rules import Example, Rule, build_fact
 from cubake.resolve.types import DISTRIBUTION, Evidence
 
 
@@ -50,11 +50,9 @@ class Kernels(Rule):
         if not frameworks:
             return self._toolkit(cuda, gpu, facts)
         found = []
-        for name, version, _, source in releases(frameworks, facts):
+        for name, version in frameworks:
             sass, ptx = code_of(name, version, torch_index, platform, facts)
-            fact = f"{name}.releases.{version}." + (
-                f"indexes.{torch_index}" if torch_index and name == "pytorch" else "wheels"
-            )
+            fact, source = build_fact(name, version, torch_index, facts)
             values = {"framework": f"{name} {version}", "gpu": called(gpu), "has": ", ".join((*sass, *ptx)) or "none"}
             if broken := _advisory(name, version, gpu, facts):
                 values["how"] = f"{broken.text}; {broken.remedy}"
@@ -115,7 +113,7 @@ class CudnnKernels(Rule):
     facts = ("cudnn.versions.*.min_capability",)
     examples = (
         Example("pytorch=2.8 cuda=12.6 gpu=sm_61", True),
-        Example("cuda=12.9 cudnn=any flavor=runtime os=ubuntu24.04 gpu=sm_61", True),
+        Example("cuda=12.9 cudnn=9.28 os=debian12 gpu=sm_61", False),
     )
 
     def check(self, facts: Facts, cudnn: str | None, gpu: Gpu | None) -> list[Evidence]:

@@ -55,7 +55,7 @@ class ForwardCompatibility(Rule):
     facts = ("base_images.images.*.gate", "gpus.models")
     examples = (
         Example("pytorch=2.5 cuda=12.4 driver=470.82 gpu=T4", True),
-        Example("pytorch=2.5 cuda=12.4 driver=470.82 gpu='RTX 3090'", False),
+        Example("pytorch=2.5 cuda=12.4 driver=470.82 gpu='RTX 3090'", None),
     )
 
     def check(self, facts: Facts, cuda: str, driver: str | None, gpu: Gpu | None, base: Base | None) -> list[Evidence]:
@@ -112,7 +112,7 @@ class StartGate(Rule):
     """Before a container starts, NVIDIA's container runtime evaluates NVIDIA_REQUIRE_CUDA of the image: the driver's
     CUDA must be as new as the image's, or brand and driver branch must be among those listed (spaces mean OR, commas
     AND; several variables must all hold). The gate is stricter than the libraries, and passing it is no promise that
-    they run. (Where a GPU is handed over by CDI, current runtimes do not look at it.)
+    they run. Where a GPU is handed over by CDI, current runtimes do not look at it.
 
     Take an image whose gate the driver satisfies. NVIDIA_DISABLE_REQUIRE=1 lets it start all the same: the libraries
     then run from their floor on, but no newer PTX and no newer GPU.

@@ -28,7 +28,7 @@ class OneSetOfLibraries(Rule):
     examples = (
         Example("pytorch=2.7 tensorflow=2.20 python=3.12", True),
         Example("pytorch=2.7.1 tensorflow=2.19.1 python=3.11", True),
-        Example("pytorch=2.4.1 tensorflow=2.15.1 python=3.11", False),
+        Example("pytorch=2.6 cuda=12.6 tensorflow=2.20 python=3.12", False),
     )
 
     def check(
@@ -169,7 +169,7 @@ class LibraryPath(Rule):
 
     id = "R-016"
     facts = ("base_images.images.*.library_path",)
-    examples = (Example("pytorch=2.8 python=3.12", True),)
+    examples = (Example("pytorch=2.11 python=3.12", True),)
 
     def check(self, facts: Facts, frameworks: Frameworks, base: Base | None) -> list[Evidence]:
         row = facts.base_images.images.get(base.toolkit) if base and base.kind == "nvidia" else None
@@ -190,7 +190,7 @@ class Advisories(Rule):
 
     id = "R-017"
     facts = ("advisories.advisories",)
-    examples = (Example("tensorflow=2.15.0 python=3.11", False), Example("pytorch=2.10.0", None))
+    examples = (Example("tensorflow=2.16.1 python=3.11", None), Example("pytorch=2.10.0", None))
 
     def check(self, facts: Facts, frameworks: Frameworks, platform: str) -> list[Evidence]:
         found = []

@@ -9,7 +9,7 @@ from cubake import versions
 from cubake.facts import Facts
 from cubake.facts.model import Release
 from cubake.resolve.draft import Frameworks, wheel_of
-from cubake.resolve.rules import Example, Rule, cuda_releases, releases
+from cubake.resolve.rules import Example, Rule, build_fact, cuda_releases, releases
 from cubake.resolve.types import Evidence
 
 
@@ -37,11 +37,11 @@ class CudaBuild(Rule):
         asked_cuda: str | None,
     ) -> list[Evidence]:
         found = []
-        for name, version, row, source in cuda_releases(frameworks, platform, facts):
+        for name, version, row, _ in cuda_releases(frameworks, platform, facts):
             default = wheel_of(name, version, platform, facts).cuda
-            fact = f"{name}.releases.{version}." + (f"indexes.{torch_index}" if torch_index else "wheels")
+            fact, source = build_fact(name, version, torch_index, facts)
             values = {"framework": f"{name} {version}", "cuda": cuda, "default": default or "none"}
-            values |= {"platform": platform, "builds": _builds(row, default), "asked": asked_cuda or cuda}
+            values |= {"platform": platform, "builds": _builds(row, default, platform), "asked": asked_cuda or cuda}
             ok = versions.matches(asked_cuda and versions.minor(asked_cuda), cuda)
             if name != frameworks[0][0]:  # beside another framework: the same major is enough, R-009 looks closer
                 values["cuda"] = default or "none"
@@ -50,8 +50,10 @@ class CudaBuild(Rule):
         return found
 
 
-def _builds(row: Release, default: str | None) -> str:
-    found = {build.cuda for build in row.indexes.values()} | ({default} if default else set())
+def _builds(row: Release, default: str | None, platform: str) -> str:
+    """Those of the indexes are known for x86-64 only."""
+    found = {build.cuda for build in row.indexes.values()} if platform == "linux/amd64" else set()
+    found |= {default} if default else set()
     return ", ".join(versions.newest_first(found))
 
 
@@ -68,18 +70,25 @@ class CudnnOfWheel(Rule):
     examples = (Example("pytorch=2.6 cudnn=9.1", True), Example("pytorch=2.6 cudnn=9.5", False))
 
     def check(
-        self, facts: Facts, frameworks: Frameworks, cuda: str, cudnn: str | None, platform: str, asked_cudnn: str | None
+        self,
+        facts: Facts,
+        frameworks: Frameworks,
+        cuda: str,
+        cudnn: str | None,
+        platform: str,
+        torch_index: str | None,
+        asked_cudnn: str | None,
     ) -> list[Evidence]:
         found = cuda_releases(frameworks, platform, facts)
         if not found or (asked_cudnn is None and cudnn is None):
             return []
-        name, version, _, source = found[0]
+        name, version, _, _ = found[0]
+        fact, source = build_fact(name, version, torch_index, facts)
         values = {"framework": f"{name} {version}", "cudnn": cudnn or "one not known", "asked": asked_cudnn or "any"}
         values["images"] = _cudnn_of_images(cuda, cudnn, facts)
         pin = wheel_of(name, version, platform, facts).requires.get(f"nvidia-cudnn-cu{versions.major(cuda)}", "==")
         values["pins"] = "pins" if pin.startswith("==") else "was built with"
-        ok = versions.matches(asked_cudnn, cudnn)
-        return [self.finds(ok, f"{name}.releases.{version}.wheels", source, values)]
+        return [self.finds(versions.matches(asked_cudnn, cudnn), fact, source, values)]
 
 
 def _cudnn_of_images(cuda: str, cudnn: str | None, facts: Facts) -> str:
