@@ -92,7 +92,8 @@ Listed = Annotated[tuple[T, ...], _LIST]
 Many = Annotated[tuple[T, ...], BeforeValidator(_as_list), _OneOrList()]
 
 _ANY = "use 'any' for the newest that fits"
-_XY = r"[0-9]+\.[0-9]+(?:\.[0-9]+)?"
+_N = "[0-9]{1,6}"  # no version has more, and Python refuses to read thousands of digits
+_XY = rf"{_N}\.{_N}(?:\.{_N})?"
 _PART = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _HOST = r"[a-z0-9]+(?:(?:[.]|-+)[a-z0-9]+)*(?::[0-9]{1,5})?"
 _URL_TEXT = r"[A-Za-z0-9._~:/?#@!()*+,=%\[\]-]+"
@@ -111,10 +112,10 @@ Driver: TypeAlias = Annotated[
 ]
 Gpu: TypeAlias = Annotated[str, Shape("sm_[0-9]{2,3}", "wants a compute capability such as sm_90")]
 Version: TypeAlias = Annotated[
-    str, Shape(r"[0-9]+(?:\.[0-9]+){0,4}|any", f"wants a version such as 2.6 or 2.6.1; {_ANY}", unquoted=True)
+    str, Shape(rf"{_N}(?:\.{_N}){{0,4}}|any", f"wants a version such as 2.6 or 2.6.1; {_ANY}", unquoted=True)
 ]
 Cuda: TypeAlias = Annotated[str, Shape(f"{_XY}|any", f"wants X.Y or X.Y.Z, such as 12.4; {_ANY}", unquoted=True)]
-Python: TypeAlias = Annotated[str, Shape(r"[0-9]+\.[0-9]+", "wants X.Y, such as 3.12", unquoted=True)]
+Python: TypeAlias = Annotated[str, Shape(rf"{_N}\.{_N}", "wants X.Y, such as 3.12", unquoted=True)]
 Os: TypeAlias = Annotated[
     str, Shape(r"[a-z]+[0-9]+(?:\.[0-9]+)?", "wants a distribution and its version, such as ubuntu22.04")
 ]

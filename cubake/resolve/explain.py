@@ -103,7 +103,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "whether {base} lets driver {driver} (CUDA {level}) start with {gpu} is not known: it wants {wants}",
     ),
     "R-024": (
-        "driver {driver} (CUDA {level}) compiles PTX of CUDA {cuda}",
+        "{who} compiles PTX of CUDA {cuda}",
         "driver {driver} compiles PTX up to CUDA {level}; PTX made by CUDA {cuda} needs {wanted} (machine code runs)",
     ),
     "R-025": (

@@ -145,7 +145,7 @@ class StartGate(Rule):
         where = read[0] if read else base.toolkit
         image = facts.base_images.images.get(where)
         source = facts.base_images.sources[image.source if image else "dockerfiles"]
-        fact = f"base_images.images.{where}.gate"
+        fact = f"base_images.images.{where}.gate" if row else "base_images.images"
         return [self.finds(ok, fact, source, values)]
 
 
@@ -166,19 +166,17 @@ class PtxFloor(Rule):
         Example("pytorch=2.15 cuda=13.2 driver=580.126.09 python=3.12", None),
     )
 
-    def check(self, facts: Facts, driver: str | None, cuda: str) -> list[Evidence]:
+    def check(self, facts: Facts, driver: str | None, gpu: Gpu | None, base: Base | None, cuda: str) -> list[Evidence]:
         level = driver_cuda(driver, facts) if driver else None
         if driver is None or level is None or cuda not in facts.cuda.toolkits:
             return []
         ok = versions.key(level) >= versions.key(cuda)
+        values = {"driver": driver, "level": level, "cuda": cuda, "who": f"driver {driver} (CUDA {level})"}
+        if not ok and base and forward(driver, gpu, base, facts):  # its libcuda is of the toolkit's own CUDA
+            ok, values["who"] = True, f"cuda-compat of {base.reference}"
         row = next(row for row in facts.gpus.branches.values() if row.cuda == level)
         wanted = next((branch for branch, one in facts.gpus.branches.items() if one.cuda == cuda), None)
-        values = {
-            "driver": driver,
-            "level": level,
-            "cuda": cuda,
-            "wanted": f"R{wanted}" if wanted else "a newer driver",
-        }
+        values["wanted"] = f"R{wanted}" if wanted else "a newer driver"
         return [self.finds(ok, "gpus.branches.*.cuda", facts.gpus.sources[row.source], values, warns=not ok)]
 
 

@@ -120,7 +120,7 @@ class PythonTag(Rule):
             has = [tag for tag in wheel_of(name, version, platform, facts).python if not tag.endswith("t")]
             values = {"framework": f"{name} {version}", "python": python, "has": ", ".join(has) or "none"}
             found.append(
-                self.finds(python in has, f"{name}.releases.{version}.wheels.{platform}.python", source, values)
+                self.finds(python in has, _wheel_fact(name, version, platform, "python", facts), source, values)
             )
         return found
 
@@ -144,8 +144,14 @@ class Glibc(Rule):
             needs = wheel_of(name, version, platform, facts).glibc
             values = {"framework": f"{name} {version}", "needs": needs, "os": os, "has": row.glibc}
             ok = versions.key(row.glibc) >= versions.key(needs)
-            found.append(self.finds(ok, f"{name}.releases.{version}.wheels.{platform}.glibc", source, values))
+            found.append(self.finds(ok, _wheel_fact(name, version, platform, "glibc", facts), source, values))
         return found
+
+
+def _wheel_fact(name: str, version: str, platform: str, field: str, facts: Facts) -> str:
+    """The place of a fact about a platform's wheel; where the release has none, that of its wheels."""
+    there = platform in facts.frameworks[name].releases[version].wheels
+    return f"{name}.releases.{version}.wheels" + (f".{platform}.{field}" if there else "")
 
 
 class Family(Rule):
@@ -192,7 +198,7 @@ class CpuBuild(Rule):
         return [
             self.finds(
                 False,
-                f"{name}.releases.{version}.wheels.{platform}",
+                f"{name}.releases.{version}.wheels",
                 source,
                 {"framework": f"{name} {version}", "platform": platform},
             )
