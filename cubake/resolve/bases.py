@@ -6,7 +6,8 @@ from functools import lru_cache
 
 from cubake import versions
 from cubake.facts import Facts
-from cubake.facts.model import Gate
+from cubake.facts.model import BaseImage, Gate
+from cubake.resolve.host import Gpu, at_least, driver_branch
 from cubake.resolve.types import Base
 
 LOCAL_CUDA = "cubake/cuda"  # repository of the bases that cubake makes itself
@@ -81,3 +82,24 @@ def _local_cudnn(toolkit: str, want: str, facts: Facts) -> str | None:
         if versions.matches(want, version):
             return version
     return None
+
+
+def compat_image(base: Base | None, facts: Facts) -> BaseImage | None:
+    """The row of a base that brings cuda-compat: nvidia/cuda images do, local bases do not."""
+    return facts.base_images.images.get(base.toolkit) if base and base.kind == "nvidia" else None
+
+
+def forward(driver: str, gpu: Gpu | None, base: Base | None, facts: Facts) -> bool:
+    """Whether the base's cuda-compat runs on a driver: of a branch that its gate lists, on a data-center GPU."""
+    image = compat_image(base, facts)
+    if image is None or image.gate is None or gpu is None or gpu.kind != "data center":
+        return False
+    return driver_branch(driver) in image.gate.branches
+
+
+def by_compat(driver: str, gpu: Gpu | None, base: Base | None, cuda: str, facts: Facts) -> bool:
+    """Whether libraries of that CUDA can only run there by the base's cuda-compat: below their floor. Its own libcuda
+    then compiles PTX. On a driver that runs them anyway it depends on the host's container toolkit which one does."""
+    row = facts.cuda.toolkits.get(cuda)
+    below = row is not None and not at_least(driver, row.library_floor)
+    return below and forward(driver, gpu, base, facts)

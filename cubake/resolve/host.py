@@ -1,5 +1,5 @@
-"""The machine that images are meant for: its driver and its GPUs, as people write them, as `nvidia-smi -L` lists them,
-and what follows from them (compute capability, brand, the CUDA version that the driver reports).
+"""The machine that images are meant for: its driver and its GPUs, as people write them or `nvidia-smi -L` lists them,
+and what follows (compute capability, brand, the CUDA version that the driver reports).
 
 Capabilities, cards and branches come from cubake/facts/gpus.yaml. A brand is what the start gate compares to
 (cubake/resolve/gate.py); a name alone tells only which ones a card may have.
@@ -69,9 +69,7 @@ def driver_branch(driver: str) -> int:
 
 def at_least(driver: str, floor: str) -> bool:
     """Whether a driver is new enough. A branch alone (535) stands for its drivers, so only branches are compared."""
-    if driver.isdigit():
-        return int(driver) >= driver_branch(floor)
-    return versions.key(driver) >= versions.key(floor)
+    return int(driver) >= driver_branch(floor) if driver.isdigit() else versions.key(driver) >= versions.key(floor)
 
 
 def driver_cuda(driver: str, facts: Facts) -> str | None:

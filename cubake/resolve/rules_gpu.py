@@ -9,10 +9,11 @@ from packaging.specifiers import SpecifierSet
 from cubake import versions
 from cubake.facts import Facts
 from cubake.facts.model import Advisory
+from cubake.resolve.bases import by_compat
 from cubake.resolve.draft import Frameworks, wheel_of
 from cubake.resolve.host import Gpu, driver_cuda
 from cubake.resolve.rules import Example, Rule, build_fact
-from cubake.resolve.types import DISTRIBUTION, Evidence
+from cubake.resolve.types import DISTRIBUTION, Base, Evidence
 
 
 class Kernels(Rule):
@@ -44,6 +45,7 @@ class Kernels(Rule):
         cuda: str,
         driver: str | None,
         gpu: Gpu | None,
+        base: Base | None,
     ) -> list[Evidence]:
         if gpu is None:
             return []
@@ -62,6 +64,7 @@ class Kernels(Rule):
             binary, compiled = has_code(gpu.sm, sass, ()), has_code(gpu.sm, (), ptx)
             level = driver_cuda(driver, facts) if driver else None
             old = not binary and compiled and level is not None and _older(level, cuda)
+            old = old and not by_compat(driver or "", gpu, base, cuda, facts)
             values["how"] = _how(gpu, sass, ptx, binary=binary, old=old)
             found.append(self.finds((binary or compiled) and not old, fact, source, values))
         return found

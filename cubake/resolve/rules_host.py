@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from cubake import versions
 from cubake.facts import Facts
-from cubake.facts.model import BaseImage, Gate
+from cubake.facts.model import Gate
 from cubake.resolve import gate
-from cubake.resolve.bases import gate_of
+from cubake.resolve.bases import by_compat, compat_image, forward, gate_of
 from cubake.resolve.host import Gpu, at_least, driver_branch, driver_cuda
 from cubake.resolve.rules import Example, Rule
 from cubake.resolve.rules_gpu import called
@@ -62,21 +62,13 @@ class ForwardCompatibility(Rule):
         row = facts.cuda.toolkits.get(cuda)
         if driver is None or row is None or at_least(driver, row.library_floor):
             return []
-        image = _image(base, facts)
+        image = compat_image(base, facts)
         if base is None or image is None or not image.gate or driver_branch(driver) not in image.gate.branches:
             return []
         ok = forward(driver, gpu, base, facts)
         values = {"base": base.reference, "branch": str(driver_branch(driver)), "cuda": cuda, "gpu": called(gpu)}
         source = facts.base_images.sources[image.source]
         return [self.finds(ok, f"base_images.images.{base.toolkit}.gate", source, values, warns=not ok)]
-
-
-def forward(driver: str, gpu: Gpu | None, base: Base | None, facts: Facts) -> bool:
-    """Whether the base's cuda-compat runs it: an older branch that its gate lists, on a data-center GPU."""
-    image = _image(base, facts)
-    if image is None or image.gate is None or gpu is None or gpu.kind != "data center":
-        return False
-    return driver_branch(driver) in image.gate.branches
 
 
 class GpuDriver(Rule):
@@ -172,7 +164,7 @@ class PtxFloor(Rule):
             return []
         ok = versions.key(level) >= versions.key(cuda)
         values = {"driver": driver, "level": level, "cuda": cuda, "who": f"driver {driver} (CUDA {level})"}
-        if not ok and base and forward(driver, gpu, base, facts):  # its libcuda is of the toolkit's own CUDA
+        if not ok and base and by_compat(driver, gpu, base, cuda, facts):  # its libcuda is of the toolkit's own CUDA
             ok, values["who"] = True, f"cuda-compat of {base.reference}"
         row = next(row for row in facts.gpus.branches.values() if row.cuda == level)
         wanted = next((branch for branch, one in facts.gpus.branches.items() if one.cuda == cuda), None)
@@ -187,7 +179,3 @@ def _wants(cuda: str, row: Gate | None, *, local: bool) -> str:
     brands = "GeForce and others" if "geforce" in row.brands else "data-center and workstation brands"
     branches = ", ".join(map(str, row.branches))
     return f"cuda>={cuda}" + (f", or driver branch {branches} on {brands}" if branches else "")
-
-
-def _image(base: Base | None, facts: Facts) -> BaseImage | None:
-    return facts.base_images.images.get(base.toolkit) if base and base.kind == "nvidia" else None
