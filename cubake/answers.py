@@ -1,5 +1,5 @@
-"""The verbs that answer questions and build nothing: explain and which. As in ``verbs``, each takes the options and
-gives an exit code."""
+"""The verbs about the facts, which build nothing: explain, which and refresh. As in ``verbs``, each takes the options
+and gives an exit code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from itertools import product
 from cubake import hostinfo
 from cubake.console import Console
 from cubake.errors import InputError
-from cubake.facts import Facts
+from cubake.events import Note, Step
+from cubake.facts import FOLDER, Facts
 from cubake.facts import load as load_facts
 from cubake.matrix.problems import shown
 from cubake.options import Options
@@ -175,3 +176,20 @@ def _instead(host: Host, wants: dict[str, str], facts: Facts) -> Iterable[str]:
         yield f"this would work, added to the matrix: {' '.join(parts)}"
     else:
         yield from reasons(outcome.because)
+
+
+def refresh(options: Options, registry: str | None) -> int:
+    """Rebuild the facts files from their sources, or (--check) say whether they lack a release."""
+    from cubake import refresh as room  # it needs what no other verb here needs: requests, remotezip
+
+    console = Console(options)
+    sources = room.Sources(index_url=options.index_url, ca_bundle=options.ca_bundle, registry=registry)
+
+    def announce(text: str) -> None:
+        """Hundreds of wheels are read: on a terminal the board shows which, elsewhere -v does."""
+        console.announce(Step("facts", text, "started", 0.0) if text.startswith("reading ") else Note(text))
+
+    with console.live():
+        done = room.refresh(FOLDER, sources, announce, only=options.only, check=options.check)
+    console.result(room.text(done).rstrip(), room.document(done))
+    return done.exit_code

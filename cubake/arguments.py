@@ -54,13 +54,16 @@ def _as_in_matrix(ctx: click.Context, param: click.Parameter, value: Any) -> Any
     return value
 
 
-sources = options(
+index = options(
     click.option("--index-url", callback=_as_in_matrix, metavar="URL",
                  help="Package index instead of the installer's default."),
+    click.option("--ca-bundle", callback=_as_in_matrix, metavar="FILE",
+                 help="CA certificates to trust [SSL_CERT_FILE]."),
+)  # fmt: skip
+sources = options(
+    index,
     click.option("--extra-index-url", "extra_index_urls", callback=_as_in_matrix, multiple=True, metavar="URL",
                  help="Further index."),
-    click.option("--ca-bundle", callback=_as_in_matrix, metavar="FILE",
-                 help="CA certificates to trust while building [SSL_CERT_FILE]."),
 )  # fmt: skip
 find_links = click.option("--find-links", callback=_as_in_matrix, metavar="DIR|URL",
                            help="Wheels to consider beside the index, when locking.")  # fmt: skip

@@ -200,6 +200,19 @@ def which(drivers: tuple[str, ...], gpus: tuple[str, ...], **values: Any) -> Non
     raise SystemExit(answers.which(Options(**values), wants, drivers, gpus))
 
 
+@cli.command()
+@click.option("--check", is_flag=True, help="Write nothing; fail when there is a release that the facts lack.")
+@click.option("--only", multiple=True, metavar="GLOB", help="Only these facts files: pytorch, base_images. Repeatable.")
+@click.option("--registry", metavar="HOST", help="Mirror of Docker Hub to read image configurations from.")
+@arguments.index
+@arguments.output
+def refresh(registry: str | None, **values: Any) -> None:
+    """Rebuild the facts from their sources: package index, wheels, PyTorch's index, the registry; show what changed."""
+    from cubake import answers
+
+    raise SystemExit(answers.refresh(Options(**values), registry))
+
+
 def _run(verb: str, **values: Any) -> None:
     """Call a verb with the options as one value; raise SystemExit with its code."""
     from cubake import verbs

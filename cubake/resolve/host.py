@@ -54,7 +54,7 @@ _DRIVER = re.compile(r"[1-9][0-9]{2,3}(\.[0-9]{1,4}){0,2}")
 
 
 def check_driver(text: str) -> str:
-    """The driver version, trimmed: 535.104.05, 535.104 or the branch alone. InputError for anything else, so a CUDA's."""
+    """The driver version, trimmed: 535.104.05, 535.104 or the branch alone. InputError for anything else."""
     driver = text.strip()
     if not _DRIVER.fullmatch(driver):
         raise InputError(f"'{shown(text)}' is no driver version", "write it as nvidia-smi shows it: 535.104.05")

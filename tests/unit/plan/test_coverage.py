@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cubake.plan.make import has_code
+from cubake.resolve.rules_gpu import has_code
 
 # The wheel lists of torch up to 2.6, and what NVIDIA's compatibility rules say of devices (open case RW14).
 SASS = ("sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90")
