@@ -19,7 +19,7 @@ from cubake.plan import which as fitting
 from cubake.plan.document import image_document
 from cubake.resolve import RefusedCell, Solved, solve
 from cubake.resolve.cells import parse_cell
-from cubake.resolve.explain import answer_document, reasons, rule_document, rule_text, why, why_not
+from cubake.resolve.explain import answer_document, change_text, reasons, rule_document, rule_text, why, why_not
 from cubake.resolve.host import Gpu, Host, check_driver, find_gpu
 from cubake.resolve.rules import RULES
 from cubake.resolve.verdicts import of as verdicts_of
@@ -122,6 +122,7 @@ def _hosts(drivers: tuple[str, ...], gpus: tuple[str, ...], facts: Facts) -> lis
 def _told(choices: list[fitting.Choice], wants: dict[str, str], facts: Facts) -> Iterable[str]:
     for choice in choices:
         yield from _one(choice, wants, facts, short=len(choices) > 1)
+        yield from [""] if len(choices) > 1 else []
     if len(choices) > 1:
         found = fitting.cover(choices)
         yield f"{len(found)} image{'s' if len(found) != 1 else ''} for all hosts that any serves:"
@@ -150,7 +151,6 @@ def _one(choice: fitting.Choice, wants: dict[str, str], facts: Facts, *, short: 
         yield f"  {fitting.run_line(best.image, choice.host)}"
         if not short:
             yield from _passed(choice, best)
-    yield ""
 
 
 def _passed(choice: fitting.Choice, best: fitting.Fit) -> Iterable[str]:
@@ -174,8 +174,9 @@ def _instead(host: Host, wants: dict[str, str], facts: Facts) -> Iterable[str]:
         parts = [f"{name}={version}" for name, version in stack.frameworks]
         parts += [f"cuda={stack.cuda}", f"python={stack.python}"]
         yield f"this would work, added to the matrix: {' '.join(parts)}"
-    else:
-        yield from reasons(outcome.because)
+        return
+    for near in outcome.near:
+        yield f"this would work: {change_text(near)}"
 
 
 def refresh(options: Options, registry: str | None) -> int:

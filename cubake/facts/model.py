@@ -185,11 +185,12 @@ class Gpus(Fact):
 
 class Advisory(Row):
     """Something known of a release that no other fact tells. ``stops`` refuses it; otherwise it is said, no more.
-    With ``capabilities`` it is true on those GPUs alone."""
+    With ``capabilities`` it is true on those GPUs alone, with ``python`` for those Pythons."""
 
     package: str = Field(description="distribution name: torch, tensorflow, torchvision")
     versions: str = Field(description="PEP 440 specifier of the versions meant")
     capabilities: str = Field(default="", description="PEP 440 specifier of compute capabilities; empty: any")
+    python: str = Field(default="", description="PEP 440 specifier of Pythons; empty: any")
     stops: bool = False
     text: str
     remedy: str

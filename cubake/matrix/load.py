@@ -3,6 +3,7 @@ file can tell (profiles that exist, entries that differ), and multiplies the axe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -128,7 +129,7 @@ def _repeated_cells(cells: list[Cell]) -> list[Problem]:
     for cell in cells:
         first = first_with.setdefault(cell.axes, cell)
         if first is not cell:
-            text = f"images.{cell.entry} and images.{first.entry} ({first.position}) both give {cell}"
+            text = f"images.{cell.entry} and images.{first.entry} ({first.position}) both give {replace(cell, pip=())}"
             problems.append(Problem(cell.position, text))
     return problems
 

@@ -34,7 +34,8 @@ class Cell:
         return self._values.get(axis)
 
     def __str__(self) -> str:
-        return " ".join(f"{axis}={value!r}" if " " in value else f"{axis}={value}" for axis, value in self.axes)
+        pairs = (*self.axes, *(("pip", one) for one in self.pip))
+        return " ".join(f"{name}={value!r}" if " " in value else f"{name}={value}" for name, value in pairs)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from cubake.plan.types import Floors, GpuCode, Image, Layer, Plan
 from cubake.resolve import RefusedCell, Solved, Stack, solve
 from cubake.resolve.rules_gpu import code_of, has_code
 
+NEWEST_GLIBC = "2.40"  # that uv can resolve for; no wheel asks for as new a one
 ARCHITECTURE = {"linux/amd64": "x86_64", "linux/arm64": "aarch64"}
 FRAMEWORK_WHEELS = ("torch", "torchaudio", "torchvision", "triton", "tensorflow")
 
@@ -53,7 +54,7 @@ def image_name(stack: Stack) -> str:
 
 def lock_input(stack: Stack, facts: Facts) -> LockInput:
     """What has to be locked for a stack. pip comes along: people expect to add packages of their own."""
-    glibc = facts.os.releases[stack.os].glibc.replace(".", "_")
+    glibc = min(facts.os.releases[stack.os].glibc, NEWEST_GLIBC, key=versions.key).replace(".", "_")
     platform = f"{ARCHITECTURE[stack.platform]}-manylinux_{glibc}"
     return LockInput((*stack.requirements, "pip"), stack.constraints, stack.python, platform, stack.index)
 

@@ -66,10 +66,9 @@ def _rank(fit: Fit) -> tuple[object, ...]:
     stack = fit.image.stack
     plain = (stack.flavor == "devel", stack.profile != "prod", not fit.image.locked)
     python = tuple(-part for part in versions.key(stack.python).release)
-    return (
-        oks.count(False), fit.verdicts["jits"].ok is False, oks.count(None), age(fit.image), plain, python, stack.os,
-        fit.image.name,
-    )  # fmt: skip
+    never = fit.verdicts["kernels"].ok is False  # a driver can be changed, a wheel cannot
+    failing = (oks.count(False) + never, fit.verdicts["jits"].ok is False, oks.count(None))
+    return (*failing, age(fit.image), plain, python, stack.os, fit.image.name)
 
 
 def age(image: Image) -> tuple[tuple[int, ...], ...]:

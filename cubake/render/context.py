@@ -13,7 +13,7 @@ from cubake.resolve.bases import gate_of
 UV = "0.13.9"  # the uv that installs inside images; requirements.lock holds the same one
 TOOLS = f"ghcr.io/astral-sh/uv:{UV}"
 LABEL = "io.cubake"
-FRAMEWORK_PARTIALS = ("tensorflow",)
+FRAMEWORK_PARTIALS = ("pytorch", "tensorflow")
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class ImageContext:
     site_packages: str
     layers: tuple[LayerContext, ...]
     frameworks: tuple[str, ...]
+    arch_list: str
     env: tuple[tuple[str, str], ...]
     labels: tuple[tuple[str, str], ...]
 
@@ -63,9 +64,16 @@ def image_context(image: Image, facts: Facts, matrix: str) -> ImageContext:
         site_packages=f"/opt/venv/lib/python{stack.python}/site-packages",
         layers=tuple(_layer(number, layer) for number, layer in enumerate(image.layers, 1)),
         frameworks=tuple(name for name, _ in stack.frameworks if name in FRAMEWORK_PARTIALS),
+        arch_list=arch_list(image),
         env=image.profile.env,
         labels=labels(image),
     )
+
+
+def arch_list(image: Image) -> str:
+    """``8.0;9.0``: what an extension of torch is compiled for in a devel image, by the machine code of torch itself."""
+    codes = [code.sass for code in image.codes if code.framework == "pytorch" and image.stack.flavor == "devel"]
+    return ";".join(f"{arch[3:-1]}.{arch[-1]}" for sass in codes for arch in sass)
 
 
 def apt_packages(stack: Stack, *, own_python: bool) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     ),
     "R-010": (
         "{package} {version} belongs to torch {torch}",
-        "{package} {version} does not belong to torch {torch}; these do: {fits}",
+        "{package} {version} does not belong to torch {torch}; take {fits}",
     ),
     "R-011": ("", "{framework} is a CPU build on {platform}"),
     "R-012": ("", "{framework} brings no CUDA libraries: its package names none"),
@@ -67,7 +67,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "{framework} takes NumPy {takes}, and {asked} was asked for",
     ),
     "R-015": (
-        "{framework} does not look for {missing} where their wheels are; the image tells the loader of them",
+        "{framework} does not look for {missing} where its wheels put them; the image tells the loader",
         "",
     ),
     "R-016": (
@@ -77,7 +77,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     "R-017": ("", "{framework} {text}: {remedy}"),
     "R-018": (
         "tensorflow {tensorflow} was built with cuDNN {built} and takes the {cudnn} of torch {torch}",
-        "tensorflow {tensorflow} was built with cuDNN {built}; torch {torch} pins {cudnn}, {why}",
+        "tensorflow {tensorflow} was built with cuDNN {built}; torch {torch} pins {cudnn}, {why}; make two images",
     ),
     "R-019": (
         "cuDNN {cudnn} has kernels from compute capability {least} on, so for {gpu}",
@@ -93,8 +93,8 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "it ends in error 804, without it in error 35",
     ),
     "R-022": (
-        "driver {driver} drives {gpu} ({arch}: {needs})",
-        "no image can help: {gpu} ({arch}) needs driver {needs} (have {driver})",
+        "driver {driver} drives {gpu}, {arch}: it needs {needs}",
+        "no image can help: {gpu}, {arch}, needs driver {needs} (have {driver})",
     ),
     "R-023": (
         "{base} lets driver {driver} (CUDA {level}) start",
@@ -104,11 +104,11 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     ),
     "R-024": (
         "{who} compiles PTX of CUDA {cuda}",
-        "driver {driver} compiles PTX up to CUDA {level}; PTX made by CUDA {cuda} needs {wanted} (machine code runs)",
+        "driver {driver} compiles PTX up to CUDA {level}; PTX made by CUDA {cuda} needs {wanted}",
     ),
     "R-025": (
-        "{framework} runs on {gpu}: {how}",
-        "{framework} has no kernels for {gpu}: {how}; it holds {has}",
+        "{framework} has kernels for {gpu}: {how}",
+        "{framework} has no kernels for {gpu}: {how}",
     ),
 }
 
@@ -162,6 +162,7 @@ def answer_document(outcome: Solved | RefusedCell) -> dict[str, Any]:
         "cell": str(outcome.cell),
         "stack": stack_document(solved.stack) if solved else None,
         "because": [as_json(one) for one in outcome.because],
+        "warnings": [as_json(one) for one in warnings(outcome)],
         "passed_over": [
             {"stack": drafted(draft), "because": [as_json(one) for one in against]}
             for draft, against in (solved.passed_over if solved else ())
@@ -191,7 +192,7 @@ def why(solved: Solved) -> Iterator[str]:
 def why_not(refused: RefusedCell) -> Iterator[str]:
     """Why not, what clashes, and what instead."""
     yield f"{short(refused.cell)} cannot work:\n"
-    yield from reasons(refused.because)
+    yield from reasons([*refused.because, *warnings(refused)])
     if len(refused.clash) > 1:
         yield f"\nwhat clashes: {' with '.join(refused.clash)}"
     if not refused.near:
@@ -201,6 +202,11 @@ def why_not(refused: RefusedCell) -> Iterator[str]:
     changes = [change_text(near) for near in refused.near]
     width = max(map(len, changes))
     yield from (f"  {text:<{width}}   {short(near.cell)}" for text, near in zip(changes, refused.near, strict=True))
+
+
+def warnings(outcome: Solved | RefusedCell) -> list[Evidence]:
+    """What refuses nothing and is worth saying."""
+    return [one for one in (outcome.because if isinstance(outcome, Solved) else outcome.findings) if one.warns]
 
 
 def reasons(evidence: Iterable[Evidence]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from cubake import versions
 from cubake.facts import Facts
 from cubake.matrix import Cell
 from cubake.matrix.types import AXES, HOST_AXES
-from cubake.resolve.host import at_least, driver_branch, find_gpu
+from cubake.resolve.host import driver_branch, find_gpu
 from cubake.resolve.types import FRAMEWORKS, Draft, Near
 
 NEAREST = 3
@@ -96,20 +96,16 @@ def _values(facts: Facts) -> dict[str, list[str]]:
 
 
 def _drivers(cell: Cell, facts: Facts) -> Iterator[_Move]:
-    """Newer drivers, oldest first: the floors of the CUDA majors and of the GPU itself; the last one of an old GPU."""
+    """Newer driver branches, oldest first; for an old GPU the last that drives it."""
     now = cell.get("driver")
     if now is None:
         return
-    floors = {row.library_floor for row in facts.cuda.toolkits.values()}
     gpu = cell.get("gpu")
     row = facts.gpus.capabilities.get(find_gpu(gpu, facts).capability) if gpu else None
-    if row and row.branch_min:
-        floors.add(str(row.branch_min))
     if row and row.branch_last and row.branch_last < driver_branch(now):
         yield COST["driver"], "driver", str(row.branch_last)
-    newer = [floor for floor in floors if not at_least(now, floor)]
-    for rank, floor in enumerate(sorted(newer, key=versions.key)):
-        yield COST["driver"] + rank, "driver", floor
+    newer = sorted(int(branch) for branch in facts.gpus.branches if int(branch) > driver_branch(now))
+    yield from ((COST["driver"] + rank, "driver", str(branch)) for rank, branch in enumerate(newer))
 
 
 def _by_distance(values: list[str], now: str) -> list[str]:
@@ -130,10 +126,13 @@ def clash(cell: Cell, facts: Facts, works: _Works) -> tuple[str, ...]:
     """The smallest part of the cell that cannot be had together: each axis is freed in turn, the least telling first,
     and stays free where the rest still cannot work."""
     free: tuple[str, ...] = ("profile",)
+    for one in cell.pip:
+        bare = replace(cell, pip=tuple(other for other in cell.pip if other != one))
+        cell = cell if _possible(bare, free, facts, works) else bare
     for axis in ("platform", "os", "flavor", "python", "cudnn", "cuda", *HOST_AXES, *FRAMEWORKS):
         if cell.get(axis) is not None and not _possible(cell, (*free, axis), facts, works):
             free = (*free, axis)
-    return tuple(f"{axis}={value}" for axis, value in cell.axes if axis not in free)
+    return (*(f"{axis}={value}" for axis, value in cell.axes if axis not in free), *(f"pip={one}" for one in cell.pip))
 
 
 def _possible(cell: Cell, free: tuple[str, ...], facts: Facts, works: _Works) -> bool:

@@ -143,7 +143,8 @@ class KnownRelease(Rule):
             file = facts.frameworks[name]
             want = cell.get(name)
             if want and not any(versions.matches(want, version) for version in file.releases):
-                near = ", ".join(versions.newest_first({versions.minor(version) for version in file.releases})[:8])
+                minors = versions.newest_first({versions.minor(version) for version in file.releases})
+                near = ", ".join([*minors[:8], "and older ones"] if minors[8:] else minors)
                 values = {"what": name, "want": want, "near": near}
                 return self.finds(False, f"{name}.releases", file.sources["wheel"], values, absent=True)
         near = ", ".join(versions.newest_first(facts.cuda.toolkits))

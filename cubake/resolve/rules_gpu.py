@@ -55,7 +55,7 @@ class Kernels(Rule):
         for name, version in frameworks:
             sass, ptx = code_of(name, version, torch_index, platform, facts)
             fact, source = build_fact(name, version, torch_index, facts)
-            values = {"framework": f"{name} {version}", "gpu": called(gpu), "has": ", ".join((*sass, *ptx)) or "none"}
+            values = {"framework": f"{name} {version}", "gpu": called(gpu)}
             if broken := _advisory(name, version, gpu, facts):
                 values["how"] = f"{broken.text}; {broken.remedy}"
                 stated = facts.advisories.sources[broken.source]
@@ -74,22 +74,22 @@ class Kernels(Rule):
         if row is None:
             return []
         has = [f"sm_{capability.replace('.', '')}" for capability in row.capabilities]
-        values = {"framework": f"CUDA {cuda}", "gpu": called(gpu), "has": ", ".join(has)}
+        values = {"framework": f"CUDA {cuda}", "gpu": called(gpu)}
         ok = has_code(gpu.sm, has, ())
-        values["how"] = "its compiler and libraries know the generation" if ok else "its libraries know no such GPU"
+        values["how"] = "its libraries know the generation" if ok else f"its libraries know {', '.join(has)}"
         return [self.finds(ok, f"cuda.toolkits.{cuda}.capabilities", facts.cuda.sources[row.source], values)]
 
 
 def _how(gpu: Gpu, sass: Iterable[str], ptx: Iterable[str], *, binary: bool, old: bool) -> str:
     if binary:
         fits = [arch for arch in sass if has_code(gpu.sm, (arch,), ())]
-        return f"machine code of {fits[-1]} runs on it"
+        return f"machine code of {fits[-1]}"
     fits = [arch for arch in ptx if has_code(gpu.sm, (), (arch,))]
     if not fits:
-        return "none of it runs there"
+        return f"it holds {', '.join((*sass, *ptx)) or 'no GPU code'}"
     if old:
         return f"only PTX ({fits[-1]}), which this driver is too old to compile"
-    return f"PTX of {fits[-1]} is compiled at first use, for up to half an hour: keep the cache (CUDA_CACHE_PATH)"
+    return f"PTX of {fits[-1]}, compiled at first use for up to half an hour; keep the cache (CUDA_CACHE_PATH)"
 
 
 def _older(level: str, cuda: str) -> bool:

@@ -13,6 +13,8 @@ from cubake.resolve.draft import Frameworks, admits, pins_of, wheel_of
 from cubake.resolve.rules import Example, Rule, cuda_releases, releases
 from cubake.resolve.types import DISTRIBUTION, Base, Evidence
 
+SHOWN = 3  # pins that a sentence names
+
 
 class OneSetOfLibraries(Rule):
     """Two frameworks in one image share one copy of each CUDA library: that which torch pins exactly. TensorFlow's
@@ -51,7 +53,8 @@ class OneSetOfLibraries(Rule):
         unmet = [name for name in both if not admits(need(theirs[name]), ours[name])]
         differ = [name for name in both if not admits(theirs[name], ours[name])]
         values = {"torch": torch, "tensorflow": flow, "cuda": cuda, "cudnn": cudnn or "none"}
-        values["clash"] = "; ".join(f"{name} {ours[name]} against {theirs[name]}" for name in unmet)
+        values["clash"] = "; ".join(f"{name} {ours[name]} against {theirs[name]}" for name in unmet[:SHOWN])
+        values["clash"] += f" and {len(unmet) - SHOWN} more" if len(unmet) > SHOWN else ""
         values["how"] = "" if extra else f", tensorflow without its and-cuda extra (which pins {len(differ)} others)"
         return [self.finds(not unmet, f"pytorch.releases.{torch}.wheels", source, values)]
 
@@ -182,21 +185,21 @@ class LibraryPath(Rule):
 
 class Advisories(Rule):
     """What is known of single releases and stands in no other fact: uploaded twice, broken as published, withdrawn.
-    Where it stops the release, take the one named instead; otherwise it is said, and the image is made so that it does
-    not hurt.
+    Some of it stops a release; the rest is said, and the image is made so that it does not hurt.
 
-    Take another release where it stops this one.
+    Take the release that is named instead.
     """
 
     id = "R-017"
     facts = ("advisories.advisories",)
     examples = (Example("tensorflow=2.16.1 python=3.11", None), Example("pytorch=2.10.0", None))
 
-    def check(self, facts: Facts, frameworks: Frameworks, platform: str) -> list[Evidence]:
+    def check(self, facts: Facts, frameworks: Frameworks, platform: str, python: str) -> list[Evidence]:
         found = []
         for name, version, _, _ in cuda_releases(frameworks, platform, facts):
             for key, row in facts.advisories.advisories.items():
-                if row.package != DISTRIBUTION[name] or row.capabilities or version not in SpecifierSet(row.versions):
+                meant = row.package == DISTRIBUTION[name] and version in SpecifierSet(row.versions)
+                if not meant or row.capabilities or python not in SpecifierSet(row.python):
                     continue
                 values = {"framework": f"{name} {version}", "text": row.text, "remedy": row.remedy}
                 source = facts.advisories.sources[row.source]

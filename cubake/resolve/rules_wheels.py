@@ -84,7 +84,11 @@ class CudnnOfWheel(Rule):
             return []
         name, version, _, _ = found[0]
         fact, source = build_fact(name, version, torch_index, facts)
-        values = {"framework": f"{name} {version}", "cudnn": cudnn or "one not known", "asked": asked_cudnn or "any"}
+        values = {
+            "framework": f"{name} {version}",
+            "cudnn": cudnn or "of an unknown version",
+            "asked": asked_cudnn or "any",
+        }
         values["images"] = _cudnn_of_images(cuda, cudnn, facts)
         pin = wheel_of(name, version, platform, facts).requires.get(f"nvidia-cudnn-cu{versions.major(cuda)}", "==")
         values["pins"] = "pins" if pin.startswith("==") else "was built with"
@@ -105,16 +109,23 @@ def _cudnn_of_images(cuda: str, cudnn: str | None, facts: Facts) -> str:
 
 
 class PythonTag(Rule):
-    """There must be a wheel for the Python asked for. Free-threaded builds (3.13t) are not used.
+    """There must be a wheel for the Python asked for; without a framework it must be a Python that some PyTorch has
+    wheels for. Free-threaded builds (3.13t) are not used.
 
     Ask for one of the Pythons named.
     """
 
     id = "R-004"
     facts = ("pytorch.releases.*.wheels.*.python", "tensorflow.releases.*.wheels.*.python")
-    examples = (Example("pytorch=2.6 python=3.12", True), Example("tensorflow=2.17 python=3.13", False))
+    examples = (
+        Example("pytorch=2.6 python=3.12", True),
+        Example("tensorflow=2.17 python=3.13", False),
+        Example("cuda=12.6 flavor=runtime python=3.99", False),
+    )
 
     def check(self, facts: Facts, frameworks: Frameworks, platform: str, python: str) -> list[Evidence]:
+        if not frameworks:
+            return self._of_any(python, facts)
         found = []
         for name, version, _, source in releases(frameworks, facts):
             has = [tag for tag in wheel_of(name, version, platform, facts).python if not tag.endswith("t")]
@@ -123,6 +134,17 @@ class PythonTag(Rule):
                 self.finds(python in has, _wheel_fact(name, version, platform, "python", facts), source, values)
             )
         return found
+
+    def _of_any(self, python: str, facts: Facts) -> list[Evidence]:
+        wheels = [wheel for row in facts.frameworks["pytorch"].releases.values() for wheel in row.wheels.values()]
+        known = {tag for wheel in wheels for tag in wheel.python if not tag.endswith("t")}
+        known |= {row.python for row in facts.os.releases.values()}
+        if python in known:
+            return []
+        values = {"framework": "PyTorch, in any release,", "python": python}
+        values["has"] = ", ".join(sorted(known, key=versions.key))
+        source = facts.frameworks["pytorch"].sources["wheel"]
+        return [self.finds(False, "pytorch.releases", source, values, absent=True)]
 
 
 class Glibc(Rule):
@@ -155,7 +177,8 @@ def _wheel_fact(name: str, version: str, platform: str, field: str, facts: Facts
 
 
 class Family(Rule):
-    """torchvision and torchaudio are compiled against one torch; another one fails at import or calls garbage.
+    """torchvision and torchaudio are compiled against one torch; another one fails at import or calls garbage. And
+    torch itself is the cell's: what is asked of pip must admit it.
 
     Name the package without a version, or with one of those that match.
     """
@@ -170,8 +193,9 @@ class Family(Rule):
             return []
         _, version, row, source = torch
         found = []
-        for requirement in map(Requirement, requirements):
-            fits = row.family.get(canonicalize_name(requirement.name))
+        family = {**row.family, "torch": (version,)}
+        for requirement in map(Requirement, requirements[1:]):  # the first is torch as the cell has it
+            fits = family.get(canonicalize_name(requirement.name))
             if not fits:
                 continue
             ok = any(requirement.specifier.contains(fit) for fit in fits)

@@ -52,7 +52,7 @@ class Resolver:
             against.append((draft, evidence))
         if not against:
             return None, (KNOWN_RELEASE.absent(cell, self._facts),), ()
-        return None, min((evidence for _, evidence in against), key=lambda found: len(refusing(found))), ()
+        return None, min((evidence for _, evidence in against), key=_distance), ()
 
     def _near(self, cell: Cell) -> tuple[Near, ...]:
         """Once for cells that differ in their profile alone: the changes are the same."""
@@ -68,6 +68,12 @@ class Resolver:
 
 def refusing(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
     return tuple(one for one in evidence if one.refuses)
+
+
+def _distance(evidence: tuple[Evidence, ...]) -> tuple[int, bool]:
+    """How far a draft is from working: by what refuses it; of equals, one that has the CUDA asked for is nearer."""
+    against = refusing(evidence)
+    return len(against), any(one.rule == "R-002" for one in against)
 
 
 def _question(cell: Cell) -> tuple[object, ...]:

@@ -76,6 +76,11 @@ RUN --mount=type=bind,from=tools,target=/mnt \
 # Wheels find each other by RUNPATH, with gaps (TensorFlow 2.21 lists no cuSOLVER): let the loader know the one set.
 RUN : "loader configuration"; find /opt/venv/lib/python3.12/site-packages/nvidia -mindepth 2 -maxdepth 2 -type d -name lib | sort > /etc/ld.so.conf.d/000-cubake.conf \
     && ldconfig && rm -f /var/cache/ldconfig/aux-cache
+
+# A user id without an account has no name and no home, and torch.compile asks for both unless told where its caches are.
+ENV TORCHINDUCTOR_CACHE_DIR=/tmp/torchinductor \
+    TRITON_CACHE_DIR=/tmp/triton
+
 # XLA looks for ptxas on PATH; the wheel that brings it does not put it there.
 ENV PATH=${PATH}:/opt/venv/lib/python3.12/site-packages/nvidia/cuda_nvcc/bin
 

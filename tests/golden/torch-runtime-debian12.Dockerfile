@@ -77,6 +77,11 @@ RUN --mount=type=bind,from=tools,target=/mnt \
 RUN : "loader configuration"; find /opt/venv/lib/python3.11/site-packages/nvidia -mindepth 2 -maxdepth 2 -type d -name lib | sort > /etc/ld.so.conf.d/000-cubake.conf \
     && ldconfig && rm -f /var/cache/ldconfig/aux-cache
 
+# A user id without an account has no name and no home, and torch.compile asks for both unless told where its caches are.
+ENV TORCHINDUCTOR_CACHE_DIR=/tmp/torchinductor \
+    TRITON_CACHE_DIR=/tmp/triton
+
+
 WORKDIR /workspace
 ENTRYPOINT []
 CMD ["/bin/bash"]

@@ -263,7 +263,7 @@ def test_a_cell_of_a_product_is_skipped_with_its_reason(place: Place) -> None:
     done = place("plan")
     assert done.code == 0
     assert "R-002" in done.out
-    assert "nearest" in done.out
+    assert "instead" in done.out
 
 
 @pytest.mark.parametrize("conflict", ["skip", "fail"])

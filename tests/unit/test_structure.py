@@ -143,7 +143,9 @@ def test_only_doors_touch_the_world(path: Path) -> None:
             if isinstance(called, ast.Attribute) and called.attr in FILE_METHODS:
                 found.append(f".{called.attr} at line {node.lineno}")
     if name_of(path) in DOORS:
-        assert name_of(path).endswith(("engine.py", "refresh/web.py")) or not {"docker", "requests"} & {f.split(".")[0] for f in found}
+        assert name_of(path).endswith(("engine.py", "refresh/web.py")) or not {"docker", "requests"} & {
+            f.split(".")[0] for f in found
+        }
     else:
         assert found == [], f"{name_of(path)} is no door"
 

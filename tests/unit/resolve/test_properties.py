@@ -79,6 +79,10 @@ class TestNear:
             assert len(set(one.nearest)) == len(one.near) <= 3
 
 
+def pips(cell: Cell) -> list[tuple[str, str]]:
+    return [("pip", one) for one in cell.pip]
+
+
 class TestClash:
     """An axis is free where it may have any value: it is left out, or, where a cell always has one, all are tried."""
 
@@ -98,19 +102,24 @@ class TestClash:
     def test_it_is_part_of_the_question(self) -> None:
         for one in refused(40):
             assert one.clash
-            assert set(one.clash) <= {f"{axis}={value}" for axis, value in one.cell.axes}
+            assert set(one.clash) <= {f"{axis}={value}" for axis, value in (*one.cell.axes, *pips(one.cell))}
 
     def test_alone_it_cannot_be_had(self) -> None:
         for one in refused(40):
-            named = {text.partition("=")[0] for text in one.clash}
-            assert not self.possible(one.cell, {axis for axis, _ in one.cell.axes} - named), one.clash
+            cell, named = self.part(one, one.clash)
+            assert not self.possible(cell, {axis for axis, _ in cell.axes} - named), one.clash
 
     def test_without_any_one_of_it_something_works(self) -> None:
         for one in refused(40):
-            named = {text.partition("=")[0] for text in one.clash}
-            for axis in named:
-                free = {axis for axis, _ in one.cell.axes} - (named - {axis})
-                assert self.possible(one.cell, free), (one.clash, axis)
+            for dropped in one.clash:
+                cell, named = self.part(one, tuple(text for text in one.clash if text != dropped))
+                assert self.possible(cell, {axis for axis, _ in cell.axes} - named), (one.clash, dropped)
+
+    def part(self, one: RefusedCell, clash: tuple[str, ...]) -> tuple[Cell, set[str]]:
+        """The cell with the packages of a part of the question alone, and the axes of that part."""
+        pip = tuple(text.removeprefix("pip=") for text in clash if text.startswith("pip="))
+        named = {text.partition("=")[0] for text in clash if not text.startswith("pip=")}
+        return replace(one.cell, pip=pip), named
 
 
 class TestDrivers:
