@@ -60,14 +60,15 @@ def choose(images: Iterable[Image], host: Host, facts: Facts) -> Choice:
 
 
 def _rank(fit: Fit) -> tuple[object, ...]:
-    """What fails counts most, then what cannot be compiled, then what is not known; of equals the newest, the plainest
-    and the one that is ready to build."""
+    """What fails counts most, then what runs by cuda-compat only, cannot be compiled, or is not known; of equals the
+    newest, the plainest and the one that is ready to build."""
     oks = [fit.verdicts[name].ok for name in NEEDED]
     stack = fit.image.stack
     plain = (stack.flavor == "devel", stack.profile != "prod", not fit.image.locked)
     python = tuple(-part for part in versions.key(stack.python).release)
     never = fit.verdicts["kernels"].ok is False  # a driver can be changed, a wheel cannot
-    failing = (oks.count(False) + never, fit.verdicts["jits"].ok is False, oks.count(None))
+    jits, runs = fit.verdicts["jits"], fit.verdicts["runs"]
+    failing = (oks.count(False) + never, runs.borrowed, jits.ok is False, oks.count(None))
     return (*failing, age(fit.image), plain, python, stack.os, fit.image.name)
 
 
@@ -102,7 +103,8 @@ def cover(choices: Sequence[Choice]) -> tuple[tuple[Image, tuple[Host, ...]], ..
 def _serving(choice: Choice) -> list[Fit]:
     """Those that surely fit where there are any: a doubt is no promise to a whole fleet."""
     good = [fit for fit in choice.fits if fit.good]
-    return [fit for fit in good if all(fit.verdicts[name].ok for name in NEEDED)] or good
+    sure = [fit for fit in good if all(fit.verdicts[name].ok for name in NEEDED)] or good
+    return [fit for fit in sure if not fit.verdicts["runs"].borrowed] or sure
 
 
 def run_line(image: Image, host: Host) -> str:

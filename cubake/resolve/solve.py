@@ -30,7 +30,7 @@ class Resolver:
         draft, evidence, against = self._answer(cell)
         if draft is None:
             return RefusedCell(cell, refusing(evidence), evidence, self._near, self._clash)
-        passed_over = tuple((other, refusing(found)) for other, found in against)
+        passed_over = tuple((other, refusing(found) or borrowed(found)) for other, found in against)
         return Solved(cell, stack_of(draft, cell.get("profile") or "prod"), evidence, passed_over)
 
     def works(self, cell: Cell) -> Draft | None:
@@ -45,11 +45,16 @@ class Resolver:
 
     def _try(self, cell: Cell) -> tuple[Draft | None, tuple[Evidence, ...], _Against]:
         against: list[tuple[Draft, tuple[Evidence, ...]]] = []
+        second: tuple[Draft, tuple[Evidence, ...], _Against] | None = None
         for draft in drafts(cell, self._facts):
             evidence = self._judge.findings(draft)
             if not any(one.refuses for one in evidence):
-                return draft, evidence, tuple(against)
+                if not borrowed(evidence):
+                    return draft, evidence, tuple(against)
+                second = second or (draft, evidence, tuple(against))
             against.append((draft, evidence))
+        if second:
+            return second
         if not against:
             return None, (KNOWN_RELEASE.absent(cell, self._facts),), ()
         return None, min((evidence for _, evidence in against), key=_distance), ()
@@ -68,6 +73,11 @@ class Resolver:
 
 def refusing(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
     return tuple(one for one in evidence if one.refuses)
+
+
+def borrowed(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+    """Why it runs by the image's cuda-compat alone: it does, but what the driver runs by itself is better."""
+    return tuple(one for one in evidence if one.rule == "R-021" and one.ok)
 
 
 def _distance(evidence: tuple[Evidence, ...]) -> tuple[int, bool]:

@@ -8,7 +8,7 @@ from cubake.facts import Facts
 from cubake.resolve.explain import UNKNOWN, sentence
 from cubake.resolve.host import Host
 from cubake.resolve.rules import RULES, judge_of
-from cubake.resolve.solve import draft_of
+from cubake.resolve.solve import borrowed, draft_of
 from cubake.resolve.types import Evidence, Stack
 
 VERDICTS = ("starts", "runs", "jits", "kernels")
@@ -17,11 +17,13 @@ NEEDED = ("starts", "runs", "kernels")  # without these an image is of no use; w
 
 @dataclass(frozen=True)
 class Verdict:
-    """``ok`` is None where neither the facts nor what is known of the host decide."""
+    """``ok`` is None where neither the facts nor what is known of the host decide. ``borrowed``: by the cuda-compat of
+    the image, not by the driver itself."""
 
     ok: bool | None
     statement: str
     source: str
+    borrowed: bool = False
 
     @property
     def word(self) -> str:
@@ -55,4 +57,5 @@ def _verdict(name: str, evidence: list[Evidence]) -> Verdict:
     unclear = [one for one in evidence if one.ok is None]
     said = against or unclear or evidence
     ok = False if against else None if unclear else True
-    return Verdict(ok, "; ".join(map(sentence, said)), "; ".join(dict.fromkeys(one.source for one in said)))
+    sources = dict.fromkeys(one.source for one in said)
+    return Verdict(ok, "; ".join(map(sentence, said)), "; ".join(sources), bool(ok and borrowed(tuple(evidence))))

@@ -80,7 +80,6 @@ RUN : "loader configuration"; find /opt/venv/lib/python3.12/site-packages/nvidia
 # A user id without an account has no name and no home, and torch.compile asks for both unless told where its caches are.
 ENV TORCHINDUCTOR_CACHE_DIR=/tmp/torchinductor \
     TRITON_CACHE_DIR=/tmp/triton
-
 # XLA looks for ptxas on PATH; the wheel that brings it does not put it there.
 ENV PATH=${PATH}:/opt/venv/lib/python3.12/site-packages/nvidia/cuda_nvcc/bin
 

@@ -93,7 +93,6 @@ ENV TORCHINDUCTOR_CACHE_DIR=/tmp/torchinductor \
 # What torch.utils.cpp_extension compiles for where no GPU is at hand, as in a build: what this torch has code for.
 ENV TORCH_CUDA_ARCH_LIST="5.0;6.0;7.0;7.5;8.0;8.6;9.0"
 
-
 WORKDIR /workspace
 ENTRYPOINT []
 CMD ["/bin/bash"]

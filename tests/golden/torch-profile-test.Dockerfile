@@ -81,7 +81,6 @@ RUN : "loader configuration"; find /opt/venv/lib/python3.11/site-packages/nvidia
 ENV TORCHINDUCTOR_CACHE_DIR=/tmp/torchinductor \
     TRITON_CACHE_DIR=/tmp/triton
 
-
 ENV CUBLAS_WORKSPACE_CONFIG=":4096:8" \
     TF_DETERMINISTIC_OPS="1" \
     PYTHONHASHSEED="0"
