@@ -20,8 +20,8 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     "R-000": ("", "{what} {want} is not a release that cubake knows; known: {near}"),
     "R-001": ("", "{os} is not a distribution that cubake knows; known: {known}"),
     "R-002": (
-        "{framework} is built with CUDA {cuda}; it is published for CUDA {builds} (default {default})",
-        "{framework} has no CUDA {asked} build for {platform}; it is published for CUDA {builds} (default {default})",
+        "{framework} is built with CUDA {cuda}; it is published for CUDA {builds}",
+        "{framework} has no CUDA {asked} build for {platform}; it is published for CUDA {builds}",
     ),
     "R-003": (
         "{framework} {pins} cuDNN {cudnn}, so that is the one in the image{images}",

@@ -40,8 +40,12 @@ class CudaBuild(Rule):
         for name, version, row, _ in cuda_releases(frameworks, platform, facts):
             default = wheel_of(name, version, platform, facts).cuda
             fact, source = build_fact(name, version, torch_index, facts)
-            values = {"framework": f"{name} {version}", "cuda": cuda, "default": default or "none"}
-            values |= {"platform": platform, "builds": _builds(row, default, platform), "asked": asked_cuda or cuda}
+            values = {"framework": f"{name} {version}", "cuda": cuda}
+            values |= {
+                "platform": platform,
+                "builds": _builds(row, default, platform),
+                "asked": asked_cuda or cuda,
+            }
             ok = versions.matches(asked_cuda and versions.minor(asked_cuda), cuda)
             if name != frameworks[0][0]:  # beside another framework: the same major is enough, R-009 looks closer
                 values["cuda"] = default or "none"
@@ -51,10 +55,10 @@ class CudaBuild(Rule):
 
 
 def _builds(row: Release, default: str | None, platform: str) -> str:
-    """Those of the indexes are known for x86-64 only."""
+    """In words; those of the indexes are known for x86-64 only."""
     found = {build.cuda for build in row.indexes.values()} if platform == "linux/amd64" else set()
-    found |= {default} if default else set()
-    return ", ".join(versions.newest_first(found))
+    builds = versions.newest_first(found | ({default} if default else set()))
+    return f"{', '.join(builds)} (default {default})" if builds[1:] else f"{default} alone"
 
 
 class CudnnOfWheel(Rule):
