@@ -121,7 +121,8 @@ _gpu = _cached(find_gpu)
 
 @_cached
 def _python(asked: str | None, frameworks: Frameworks, os: str, platform: str, facts: Facts) -> str:
-    """The Python asked for, else the distribution's where every wheel has it, else the newest that every wheel has."""
+    """The Python asked for, else the distribution's where every wheel has it, else the newest that every wheel has and
+    some distribution ships: of a newer one the packages beside the framework often have no wheels yet."""
     if asked and asked != versions.ANY:
         return asked
     common: set[str] | None = None
@@ -131,7 +132,8 @@ def _python(asked: str | None, frameworks: Frameworks, os: str, platform: str, f
     own = facts.os.releases[os].python if os in facts.os.releases else None
     if common is None or own in common:
         return own or "3.12"
-    return versions.newest_first(common)[0] if common else own or "3.12"
+    shipped = common & {row.python for row in facts.os.releases.values()}
+    return versions.newest_first(shipped or common)[0] if common else own or "3.12"
 
 
 @_cached
