@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import product
 
 from cubake import hostinfo
 from cubake.console import Console
-from cubake.errors import InputError
+from cubake.errors import CubakeError, InputError
 from cubake.events import Note, Step
 from cubake.facts import FOLDER, Facts
 from cubake.facts import load as load_facts
 from cubake.matrix.problems import shown
 from cubake.options import Options
+from cubake.plan import Image
 from cubake.plan import which as fitting
 from cubake.plan.document import image_document
 from cubake.resolve import RefusedCell, Solved, solve
@@ -92,7 +94,8 @@ def which(options: Options, wants: dict[str, str], drivers: tuple[str, ...], gpu
         raise InputError(
             f"{planned.matrix.file} has no image with {asked}", "`plan` lists the images; `explain` tells why"
         )
-    choices = [fitting.choose(images, host, facts) for host in hosts]
+    environments = _environments(images)
+    choices = [fitting.choose(images, host, facts, environments) for host in hosts]
     if len(choices) == 1:
         document = fitting.choice_document(choices[0], facts)
     else:
@@ -102,6 +105,20 @@ def which(options: Options, wants: dict[str, str], drivers: tuple[str, ...], gpu
         }
     console.result("\n".join(_told(choices, wants, facts)), document)
     return 0 if all(choice.best for choice in choices) else 3
+
+
+def _environments(images: Iterable[Image]) -> dict[str, dict[str, str]]:
+    """The environment of each image that the engine here has: its start gate is read, not assumed. Without an engine
+    there is none, and the facts about the bases decide."""
+    from cubake.build.engine import Engine
+
+    found = {}
+    with suppress(CubakeError):
+        engine = Engine()
+        for image in images:
+            if info := engine.image(image.tag):
+                found[image.name] = dict(pair.split("=", 1) for pair in info.env if "=" in pair)
+    return found
 
 
 def _hosts(drivers: tuple[str, ...], gpus: tuple[str, ...], facts: Facts) -> list[Host]:

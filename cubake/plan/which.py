@@ -54,8 +54,12 @@ def wanted(images: Iterable[Image], wants: Mapping[str, str]) -> tuple[Image, ..
     )
 
 
-def choose(images: Iterable[Image], host: Host, facts: Facts) -> Choice:
-    fits = [Fit(image, verdicts(image.stack, host, facts)) for image in images]
+def choose(
+    images: Iterable[Image], host: Host, facts: Facts, environments: Mapping[str, Mapping[str, str]] | None = None
+) -> Choice:
+    """``environments`` by image name: those of images that are there to be asked."""
+    read = environments or {}
+    fits = [Fit(image, verdicts(image.stack, host, facts, read.get(image.name))) for image in images]
     return Choice(host, tuple(sorted(fits, key=_rank)))
 
 

@@ -141,6 +141,20 @@ UNKNOWN = {
 }
 
 
+IMAGE_SOURCE = "the environment of the image, as the engine here has it"
+GATE = {
+    True: "the image lets driver {driver} (CUDA {level}) start",
+    False: "the image refuses driver {driver} (CUDA {level}): unsatisfied condition: {unsatisfied}; "
+    "NVIDIA_DISABLE_REQUIRE=1 switches the gate off, with an older driver's limits: no newer PTX, no newer GPU",
+    None: "whether the image lets driver {driver} (CUDA {level}) start depends on the brand of the GPU, which is not known",
+}
+
+
+def gate_text(ok: bool | None, unsatisfied: str, driver: str, level: str | None) -> str:
+    """What a gate read from an image says."""
+    return GATE[ok].format(driver=driver, level=level or "of an older version", unsatisfied=unsatisfied)
+
+
 def stack_document(stack: Stack) -> dict[str, str | None]:
     names = ("pytorch", "tensorflow", "cuda", "cudnn", "python", "os", "flavor", "profile", "platform")
     found = {name: getattr(stack, name) for name in names}

@@ -102,6 +102,15 @@ def test_json_is_one_document(cubake: Cubake, small: Line, out: Path) -> None:
     assert reported.document["images"][0]["verify"] == judged.document[0]
 
 
+def test_which_reads_the_gate_from_the_image(cubake: Cubake, small: Line) -> None:
+    """The base of CUDA 12.4 lets in R535 but not R545 (case RW05); the image that was built carries that gate."""
+    for driver, starts in (("535.104.05", True), ("545.23.08", False), ("550.54.14", True)):
+        done = cubake("which", "--matrix", small.matrix, "--driver", driver, "--gpu", "RTX 3090", "--json")
+        (image,) = (one for one in done.document["images"] if one["name"] == SMALL)
+        assert image["verdicts"]["starts"]["ok"] is starts, image
+        assert image["verdicts"]["starts"]["source"].startswith("the environment of the image")
+
+
 def test_what_cannot_run_is_never_a_pass(cubake: Cubake, small: Line, out: Path) -> None:
     args = ("verify", "--matrix", small.matrix, "--only", SMALL, "--out", out, "--json")
     assert cubake(*args, "--gpu", "none").code == 0

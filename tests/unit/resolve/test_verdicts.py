@@ -123,3 +123,39 @@ def test_a_cell_and_its_stack_have_the_same_verdicts(facts: Facts) -> None:
         assert isinstance(outcome, Solved), text
         host = Host(cell.get("driver"), (find_gpu(cell.get("gpu") or "", facts),), "given")
         assert verdicts(outcome.stack, host, facts) == of(outcome.because), text
+
+
+class TestTheImagesOwnGate:
+    """What an image says stands before what is known of its base (design section 3: read from the image)."""
+
+    def starts(self, environment: dict[str, str], driver: str | None, card: str, stack: Stack, facts: Facts) -> Verdict:
+        return verdicts(stack, Host(driver, (find_gpu(card, facts),), "given"), facts, environment)["starts"]
+
+    @pytest.mark.parametrize(
+        ("environment", "driver", "card", "ok"),
+        [
+            ({"NVIDIA_REQUIRE_CUDA": "cuda>=12.0"}, "550.144.03", "RTX 4090", True),  # the base's would refuse it
+            ({"NVIDIA_REQUIRE_CUDA": "cuda>=12.9"}, "570.86.10", "RTX 4090", False),  # the base's would let it start
+            ({"NVIDIA_REQUIRE_CUDA": "cuda>=12.9", "NVIDIA_DISABLE_REQUIRE": "1"}, "570.86.10", "RTX 4090", True),
+            ({"NVIDIA_REQUIRE_CUDA": "cuda>=12.0", "NVIDIA_REQUIRE_ARCH": "arch>=9.0"}, "570.86.10", "RTX 4090", False),
+            ({"NVIDIA_REQUIRE_CUDA": "cuda>=12.9 brand=tesla"}, "570.86.10", "sm_90", None),
+            (
+                {"NVIDIA_REQUIRE_CUDA": "cuda>>12.9"},
+                "570.86.10",
+                "RTX 4090",
+                False,
+            ),  # the runtime refuses it as invalid
+            ({"PATH": "/bin"}, "450.80.02", "T4", True),  # an image without a gate
+        ],
+    )
+    def test_it_decides(
+        self, environment: dict[str, str], driver: str, card: str, ok: bool | None, stack: Stack, facts: Facts
+    ) -> None:
+        found = self.starts(environment, driver, card, stack, facts)
+        assert found.ok is ok, found
+        assert found.source == "the environment of the image, as the engine here has it"
+        if ok is False:
+            assert "unsatisfied condition" in found.statement
+
+    def test_without_a_driver_it_is_not_known(self, stack: Stack, facts: Facts) -> None:
+        assert self.starts({"NVIDIA_REQUIRE_CUDA": "cuda>=12.0"}, None, "T4", stack, facts).ok is None
