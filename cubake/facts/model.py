@@ -69,6 +69,9 @@ class Release(Row):
     numpy: str = Field(default="", description="NumPy it works with: by METADATA, or the ABI it was built for")
     wheels: dict[Platform, Wheel]
     family: dict[str, tuple[str, ...]] = Field(default={}, description="matching versions of sibling packages")
+    family_lacks: dict[str, tuple[str, ...]] = Field(
+        default={}, description="Pythons of its x86-64 wheels that none of the matching siblings has a wheel for"
+    )
     indexes: dict[str, IndexBuild] = {}
 
 

@@ -9,7 +9,7 @@ from cubake.refresh import pins
 from cubake.refresh.frameworks import build_tag, by_platform, files_row, release_row, split_architectures
 from cubake.refresh.names import WheelName, chosen, releases
 from cubake.refresh.toolkit import resolved
-from cubake.refresh.torch_family import Sibling, matching, siblings
+from cubake.refresh.torch_family import Sibling, lacking, matching, siblings
 from cubake.refresh.torch_index import index_builds
 from cubake.refresh.types import AMD, Data
 from cubake.refresh.world import World, source, used_sources
@@ -48,11 +48,16 @@ def _row(world: World, version: str, wheels: list[WheelName], family: dict[str, 
     platforms = by_platform(wheels)
     read = chosen(next(iter(platforms.values())))
     torch = world.reader.ask(read.file, "metadata", "torch")["torch"]
+    fits = {name: matching(found, version) for name, found in family.items()}
+    rows = {platform: _wheel(world, found, platform) for platform, found in platforms.items()}
+    pythons = rows.get(AMD, {}).get("python", [])
+    lacks = {name: gone for name, found in family.items() if (gone := lacking(found, fits[name], pythons))}
     return {
         **release_row(world, wheels, read),
         **({"numpy": "<2"} if torch["cuda"] and not torch["numpy2"] else {}),
-        "family": {name: matching(found, version) for name, found in family.items()},
-        "wheels": {platform: _wheel(world, found, platform) for platform, found in platforms.items()},
+        "family": fits,
+        **({"family_lacks": lacks} if lacks else {}),
+        "wheels": rows,
     }
 
 

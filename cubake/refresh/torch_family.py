@@ -17,12 +17,14 @@ FLOORS = {"torchvision": "0.16", "torchaudio": "2.1"}  # the first that belong t
 
 @dataclass(frozen=True)
 class Sibling:
-    """A version of a sibling package with the torch it asks for; ``exact`` where that is one version."""
+    """A version of a sibling package with the torch it asks for; ``exact`` where that is one version. ``pythons`` are
+    those it has a wheel for, empty where its wheel is for any."""
 
     version: str
     torch: SpecifierSet
     exact: bool
     yanked: bool
+    pythons: frozenset[str] = frozenset()
 
 
 def siblings(world: World) -> dict[str, list[Sibling]]:
@@ -45,7 +47,12 @@ def _sibling(world: World, found: list[WheelName]) -> Sibling:
     torch = pins.applying(requires, AMD, python).get("torch")
     specifier = torch.specifier if torch else SpecifierSet()
     exact = any(one.operator in ("==", "===") for one in specifier)
-    return Sibling(str(read.version), specifier, exact, all(wheel.file.yanked for wheel in found))
+    pythons = (
+        frozenset()
+        if any(not wheel.pythons for wheel in found)
+        else frozenset(one for wheel in found for one in wheel.pythons)
+    )
+    return Sibling(str(read.version), specifier, exact, all(wheel.file.yanked for wheel in found), pythons)
 
 
 def matching(found: list[Sibling], torch: str) -> list[str]:
@@ -59,3 +66,12 @@ def matching(found: list[Sibling], torch: str) -> list[str]:
         if choice:
             return [one.version for one in choice]
     return []
+
+
+def lacking(found: list[Sibling], fits: list[str], pythons: list[str]) -> list[str]:
+    """The Pythons of torch (free-threaded ones aside) that none of the versions that fit has a wheel for."""
+    fitting = [one for one in found if one.version in fits]
+    if not fitting or any(not one.pythons for one in fitting):
+        return []
+    has = frozenset().union(*(one.pythons for one in fitting))
+    return [python for python in pythons if not python.endswith("t") and python not in has]

@@ -146,7 +146,7 @@ GATE = {
     True: "the image lets driver {driver} (CUDA {level}) start",
     False: "the image refuses driver {driver} (CUDA {level}): unsatisfied condition: {unsatisfied}; "
     "NVIDIA_DISABLE_REQUIRE=1 switches the gate off, with an older driver's limits: no newer PTX, no newer GPU",
-    None: "whether the image lets driver {driver} (CUDA {level}) start depends on the brand of the GPU, which is not known",
+    None: "whether the image lets driver {driver} (CUDA {level}) start depends on the GPU's brand, which is not known",
 }
 
 

@@ -120,23 +120,32 @@ class PythonTag(Rule):
     """
 
     id = "R-004"
-    facts = ("pytorch.releases.*.wheels.*.python", "tensorflow.releases.*.wheels.*.python")
+    facts = ("pytorch.releases.*.wheels.*.python", "tensorflow.releases.*.wheels.*.python",
+             "pytorch.releases.*.family_lacks")  # fmt: skip
     examples = (
         Example("pytorch=2.6 python=3.12", True),
         Example("tensorflow=2.17 python=3.13", False),
+        Example("pytorch=2.5 python=3.13 pip=torchvision", False),
         Example("cuda=12.6 flavor=runtime python=3.99", False),
     )
 
-    def check(self, facts: Facts, frameworks: Frameworks, platform: str, python: str) -> list[Evidence]:
+    def check(
+        self, facts: Facts, frameworks: Frameworks, platform: str, python: str, pip: tuple[str, ...]
+    ) -> list[Evidence]:
         if not frameworks:
             return self._of_any(python, facts)
         found = []
-        for name, version, _, source in releases(frameworks, facts):
+        for name, version, row, source in releases(frameworks, facts):
             has = [tag for tag in wheel_of(name, version, platform, facts).python if not tag.endswith("t")]
             values = {"framework": f"{name} {version}", "python": python, "has": ", ".join(has) or "none"}
             found.append(
                 self.finds(python in has, _wheel_fact(name, version, platform, "python", facts), source, values)
             )
+            for sibling in (canonicalize_name(Requirement(one).name) for one in pip):
+                if python in (lacks := row.family_lacks.get(sibling, ())):
+                    left = [tag for tag in has if tag not in lacks]
+                    values = {"framework": f"{sibling} of torch {version}", "python": python, "has": ", ".join(left)}
+                    found.append(self.finds(False, f"{name}.releases.{version}.family_lacks", source, values))
         return found
 
     def _of_any(self, python: str, facts: Facts) -> list[Evidence]:

@@ -22,6 +22,7 @@ class TestPytorch:
             "requires_python": ">=3.10",
             "source": "wheel",
             "family": {"torchvision": ["0.25.0"], "torchaudio": ["2.11.0"]},
+            "family_lacks": {"torchvision": ["3.10"], "torchaudio": ["3.10"]},  # the torch here has cp310 beside cp311
             "indexes": {
                 "cu128": {
                     "cuda": "12.8", "cudnn": "9.10.2.21", "sass": ["sm_70", "sm_90"], "default": True,

@@ -118,7 +118,7 @@ def test_a_rule_sees_what_it_names_and_nothing_else(draft: Draft, facts: Facts) 
     for rule in RULES.values():
         assert set(rule.reads) <= set(Draft._fields), rule.id
         assert list(rule.reads) == list(dict.fromkeys(rule.reads))
-    (one,) = RULES["R-004"].check(facts, frameworks=draft.frameworks, platform=draft.platform, python="3.7")
+    (one,) = RULES["R-004"].check(facts, frameworks=draft.frameworks, platform=draft.platform, python="3.7", pip=())
     assert one.refuses
 
 
