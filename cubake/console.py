@@ -20,6 +20,7 @@ from rich.text import Text
 from cubake.errors import CubakeError
 from cubake.events import Began, Ended, Event, Line, Note, Progress, Step, step_title
 from cubake.plan import Image, Plan
+from cubake.plan.document import plan_document
 from cubake.plan.make import covered, served
 from cubake.resolve import RefusedCell
 from cubake.resolve.explain import change_text, sentence, short
@@ -131,17 +132,14 @@ class Console:
         elif not self._quiet or text:
             self._out.print(text, markup=False)
 
-    def planned(self, plan: Plan, document: dict[str, Any]) -> None:
+    def planned(self, plan: Plan) -> None:
         if self._json:
-            self.result("", document)
+            self.result("", plan_document(plan))
             return
-        table = Table(box=None, pad_edge=False)
-        for title in ("image", "base", "driver", "GPU code", "wheels", "lock"):
-            table.add_column(title, justify="right" if title == "wheels" else "left", no_wrap=True)
-        for image in plan.images:
-            table.add_row(*_plan_row(image))
         if plan.images:
-            self._out.print(table)
+            titles = ("image", "base", "driver", "GPU code", "wheels", "lock")
+            rows = [titles, *map(_plan_row, plan.images)]
+            self._out.print(_columns(rows, right=titles.index("wheels")), markup=False)
         self._refusals(plan.refused)
         for cell, exclusion in plan.matrix.excluded:
             self._out.print(Text(f"excluded {short(cell)}: {exclusion.reason}", "dim"))
@@ -158,13 +156,11 @@ class Console:
             reasons = tuple(f"{evidence.rule} {sentence(evidence)} [{evidence.source}]" for evidence in one.because)
             groups.setdefault((str(one.cell.position), reasons), []).append(one)
         for (position, reasons), cells in groups.items():
-            self._out.print()
-            for one in cells:
-                self._out.print(Text.assemble(("refused ", "yellow"), f"{position}: {short(one.cell)}"))
-            for reason in reasons:
-                self._out.print(Text(f"  because {reason}"))
             instead = "; ".join(change_text(near) for near in cells[0].near)
-            self._out.print(Text(f"  instead {instead or 'nothing near it works'}", "dim"))
+            told = [Text.assemble(("\nrefused ", "yellow"), f"{position}: {short(one.cell)}") for one in cells]
+            told += [Text(f"\n  because {reason}") for reason in reasons]
+            told += [Text(f"\n  instead {instead or 'nothing near it works'}", "dim")]
+            self._out.print(Text().join(told))
 
     def _counts(self, plan: Plan) -> None:
         parts = [
@@ -274,6 +270,16 @@ class Console:
         }
         for reason in sorted(reasons):
             self._out.print(Text(f"GPU checks NOT_RUN: {reason}", "yellow"))
+
+
+def _columns(rows: Sequence[Sequence[str]], right: int) -> str:
+    """Rows as aligned columns, one of them to the right; a table of rich takes seconds for thousands of rows."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    aligned = [
+        [cell.rjust(width) if index == right else cell.ljust(width) for index, (cell, width) in enumerate(pairs)]
+        for pairs in (zip(row, widths, strict=True) for row in rows)
+    ]
+    return "\n".join("  ".join(row).rstrip() for row in aligned)
 
 
 def _plan_row(image: Image) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from cubake.events import Note
 from cubake.matrix import Matrix, load_matrix
 from cubake.options import Options
 from cubake.plan import Image, Package, Plan, lock_text, make_plan
-from cubake.plan.document import plan_document
 from cubake.plan.lock import LockInput
 from cubake.render import Templates, drift, rendered
 from cubake.sources import build_options, lock_sources
@@ -173,7 +172,7 @@ def load_plan(options: Options, *, pass_over_broken: bool = False) -> Plan:
 
 
 def _show_plan(planned: Plan, options: Options, console: Console) -> int:
-    console.planned(planned, plan_document(planned))
+    console.planned(planned)
     found = conflict(planned, options)
     return found.exit_code if found else 0
 

@@ -20,6 +20,7 @@ NEAREST = 3
 # What giving up one axis costs: another cuDNN is nothing to most people, another machine is much.
 COST = {"cudnn": 0, "cuda": 10, "python": 20, "pytorch": 30, "tensorflow": 40, "flavor": 50, "os": 60, "platform": 70,
         "driver": 80}  # fmt: skip
+ORDER = (*AXES, *HOST_AXES)
 ARM = "linux/arm64"
 FAR = 8  # values of one axis that are tried together with those of another
 _Works = Callable[[Cell], Draft | None]
@@ -153,7 +154,12 @@ def _set(cell: Cell, values: tuple[tuple[str, str], ...]) -> Cell:
 
 
 def changed(cell: Cell, axis: str, value: str | None) -> Cell:
-    """The cell with one axis at another value, or without it (None)."""
-    axes = {**dict(cell.axes), axis: value}
-    order = (*AXES, *HOST_AXES)
-    return replace(cell, axes=tuple((name, now) for name in order if (now := axes.get(name)) is not None))
+    """The cell with one axis at another value, or without it (None). Called for every cell that is tried, so it is
+    quick about it."""
+    if value is None:
+        axes = tuple(pair for pair in cell.axes if pair[0] != axis)
+    elif cell.get(axis) is not None:
+        axes = tuple([(axis, value) if pair[0] == axis else pair for pair in cell.axes])
+    else:
+        axes = tuple(sorted((*cell.axes, (axis, value)), key=lambda pair: ORDER.index(pair[0])))
+    return Cell(cell.entry, axes, cell.pip, cell.position, cell.single, cell.on_conflict)
