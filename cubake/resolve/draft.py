@@ -257,6 +257,14 @@ def wheel_of(name: str, version: str, platform: str, facts: Facts) -> Wheel:
     return Wheel(cuda=None, python=(), glibc="2.17", bytes=0)
 
 
+@_cached
+def known_pythons(facts: Facts) -> tuple[str, ...]:
+    """Every Python that a framework has wheels for or a distribution ships, oldest first; no free-threaded ones."""
+    releases = (row for file in facts.frameworks.values() for row in file.releases.values())
+    tags = {tag for row in releases for wheel in row.wheels.values() for tag in wheel.python if not tag.endswith("t")}
+    return tuple(sorted(tags | {row.python for row in facts.os.releases.values()}, key=versions.key))
+
+
 def axis(cell: Cell, name: str) -> str:
     """An axis that the loader always fills (os, flavor, profile, platform)."""
     value = cell.get(name)

@@ -13,6 +13,7 @@ from cubake import versions
 from cubake.facts import Facts
 from cubake.matrix import Cell
 from cubake.matrix.types import AXES, HOST_AXES
+from cubake.resolve.draft import known_pythons
 from cubake.resolve.host import driver_branch, find_gpu
 from cubake.resolve.types import FRAMEWORKS, Draft, Near
 
@@ -87,7 +88,7 @@ def _values(facts: Facts) -> dict[str, list[str]]:
         for name in FRAMEWORKS
     }
     return {
-        "python": [f"3.{minor}" for minor in range(9, 16)],
+        "python": list(known_pythons(facts)),
         "cuda": sorted(facts.cuda.toolkits, key=versions.key),
         **frameworks,
         "flavor": ["runtime", "devel"],

@@ -8,7 +8,7 @@ from packaging.utils import canonicalize_name
 from cubake import versions
 from cubake.facts import Facts
 from cubake.facts.model import Release
-from cubake.resolve.draft import Frameworks, wheel_of
+from cubake.resolve.draft import Frameworks, known_pythons, wheel_of
 from cubake.resolve.rules import Example, Rule, build_fact, cuda_releases, releases
 from cubake.resolve.types import Evidence
 
@@ -113,7 +113,7 @@ def _cudnn_of_images(cuda: str, cudnn: str | None, facts: Facts) -> str:
 
 
 class PythonTag(Rule):
-    """There must be a wheel for the Python asked for; without a framework it must be a Python that some PyTorch has
+    """There must be a wheel for the Python asked for; without a framework it must be a Python that some framework has
     wheels for. Free-threaded builds (3.13t) are not used.
 
     Ask for one of the Pythons named.
@@ -149,13 +149,10 @@ class PythonTag(Rule):
         return found
 
     def _of_any(self, python: str, facts: Facts) -> list[Evidence]:
-        wheels = [wheel for row in facts.frameworks["pytorch"].releases.values() for wheel in row.wheels.values()]
-        known = {tag for wheel in wheels for tag in wheel.python if not tag.endswith("t")}
-        known |= {row.python for row in facts.os.releases.values()}
+        known = known_pythons(facts)
         if python in known:
             return []
-        values = {"framework": "PyTorch, in any release,", "python": python}
-        values["has"] = ", ".join(sorted(known, key=versions.key))
+        values = {"framework": "any framework", "python": python, "has": ", ".join(known)}
         source = facts.frameworks["pytorch"].sources["wheel"]
         return [self.finds(False, "pytorch.releases", source, values, absent=True)]
 
