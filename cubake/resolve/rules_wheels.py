@@ -152,7 +152,7 @@ class PythonTag(Rule):
         known = known_pythons(facts)
         if python in known:
             return []
-        values = {"framework": "any framework", "python": python, "has": ", ".join(known)}
+        values = {"framework": "every framework", "python": python, "has": ", ".join(known)}
         source = facts.frameworks["pytorch"].sources["wheel"]
         return [self.finds(False, "pytorch.releases", source, values, absent=True)]
 
