@@ -87,8 +87,10 @@ RUN : "one NCCL"; rm -f /usr/lib/*-linux-gnu/libnccl* \
     && ln -s /opt/venv/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2 "$(dirname /usr/lib/*-linux-gnu/libc.so.6)/libnccl.so" \
     && ldconfig && rm -f /var/cache/ldconfig/aux-cache
 
-# A user id without an account has no name and no home, and torch.compile asks for both unless told where its caches are.
-ENV TORCHINDUCTOR_CACHE_DIR=/tmp/torchinductor \
+# A user id without an account has no name and no home. torch.compile asks for the name (Python's getpass, which looks at
+# LNAME after LOGNAME and USER) and puts its caches by it, Triton under the home.
+ENV LNAME=cubake \
+    TORCHINDUCTOR_CACHE_DIR=/tmp/torchinductor \
     TRITON_CACHE_DIR=/tmp/triton
 # What torch.utils.cpp_extension compiles for where no GPU is at hand, as in a build: what this torch has code for.
 ENV TORCH_CUDA_ARCH_LIST="5.0;6.0;7.0;7.5;8.0;8.6;9.0"

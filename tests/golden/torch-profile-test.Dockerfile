@@ -77,8 +77,10 @@ RUN --mount=type=bind,from=tools,target=/mnt \
 RUN : "loader configuration"; find /opt/venv/lib/python3.11/site-packages/nvidia -mindepth 2 -maxdepth 2 -type d -name lib | sort > /etc/ld.so.conf.d/000-cubake.conf \
     && ldconfig && rm -f /var/cache/ldconfig/aux-cache
 
-# A user id without an account has no name and no home, and torch.compile asks for both unless told where its caches are.
-ENV TORCHINDUCTOR_CACHE_DIR=/tmp/torchinductor \
+# A user id without an account has no name and no home. torch.compile asks for the name (Python's getpass, which looks at
+# LNAME after LOGNAME and USER) and puts its caches by it, Triton under the home.
+ENV LNAME=cubake \
+    TORCHINDUCTOR_CACHE_DIR=/tmp/torchinductor \
     TRITON_CACHE_DIR=/tmp/triton
 
 ENV CUBLAS_WORKSPACE_CONFIG=":4096:8" \

@@ -167,6 +167,15 @@ def test_runs_read_only_as_anyone(quickstart: Line, small: Line, module: str) ->
     assert docker_run(image.tag, "python", "-c", code, options=options).startswith("2.")
 
 
+def test_torch_compile_finds_its_caches_as_anyone(quickstart: Line) -> None:
+    """Case RW73: torch looks for the user's name when its compiler is imported, and a bare user id has none."""
+    code = "import torch._inductor.codecache; from torch._inductor.runtime.cache_dir_utils import cache_dir; "
+    done = docker_run(
+        quickstart.image("pytorch").tag, "python", "-c", code + "print(cache_dir())", options=("--user", "12345:12345")
+    )
+    assert done == "/tmp/torchinductor"
+
+
 @pytest.mark.parametrize("which", ["pytorch", "tensorflow", "cuda12.4-py3.11-debian12-base", "cuda13.0"])
 def test_nothing_of_the_build_is_left(quickstart: Line, small: Line, client: docker.DockerClient, which: str) -> None:
     image = (quickstart if which == "pytorch" else small).image(which)
