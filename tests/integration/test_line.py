@@ -173,7 +173,7 @@ def test_torch_compile_finds_its_caches_as_anyone(quickstart: Line) -> None:
     done = docker_run(
         quickstart.image("pytorch").tag, "python", "-c", code + "print(cache_dir())", options=("--user", "12345:12345")
     )
-    assert done == "/tmp/torchinductor"
+    assert done.strip() == "/tmp/torchinductor"
 
 
 @pytest.mark.parametrize("which", ["pytorch", "tensorflow", "cuda12.4-py3.11-debian12-base", "cuda13.0"])
