@@ -6,6 +6,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from itertools import product
 
 from cubake import hostinfo
@@ -122,7 +123,11 @@ def _environments(images: Iterable[Image]) -> dict[str, dict[str, str]]:
 
 
 def _hosts(drivers: tuple[str, ...], gpus: tuple[str, ...], facts: Facts) -> list[Host]:
-    """Those given, each driver with each GPU; else the one that CUBAKE_HOST or NVML tells of."""
+    """Those given, each driver with each GPU; else the one that CUBAKE_HOST or NVML tells of. A listing of
+    `nvidia-smi -L` names no driver: it takes the one given."""
+    listed = hostinfo.told(facts) if drivers and not gpus else None
+    if listed:
+        return [replace(listed, driver=check_driver(driver)) for driver in drivers]
     if drivers or gpus:
         named: list[str | None] = [check_driver(driver) for driver in drivers]
         cards: list[tuple[Gpu, ...]] = [(find_gpu(gpu, facts),) for gpu in gpus]

@@ -47,8 +47,13 @@ def detect(facts: Facts) -> Host | None:
     The variable holds a host as JSON, or the path of a file with that or with what `nvidia-smi -L` prints. None means
     that nvidia-ml-py or NVIDIA's driver is not there. Raises InputError for a variable that is wrong.
     """
+    return told(facts) or _read(facts)
+
+
+def told(facts: Facts) -> Host | None:
+    """The host of ``CUBAKE_HOST`` alone."""
     given = os.environ.get(VARIABLE, "").strip()
-    return _given(given, facts) if given else _read(facts)
+    return _given(given, facts) if given else None
 
 
 def _given(value: str, facts: Facts) -> Host:

@@ -39,7 +39,7 @@ class LibraryFloor(Rule):
         if not ok and forward(driver, gpu, base, facts):
             return []  # R-021 says how it runs
         values = {"major": versions.major(cuda), "cuda": cuda, "floor": row.library_floor, "driver": driver}
-        values["level"] = driver_cuda(driver, facts) or "an older one"
+        values["level"] = driver_cuda(driver, facts) or "older than any known"
         return [self.finds(ok, f"cuda.toolkits.{cuda}.library_floor", facts.cuda.sources[row.source], values)]
 
 
@@ -132,7 +132,12 @@ class StartGate(Rule):
         answer = gate.evaluate({"NVIDIA_REQUIRE_CUDA": text}, gate.GateHost(driver, level, arch, brands))
         # A gate that was not read asks for its own CUDA at least; which branches it lets in besides is not known.
         ok = answer.ok if row or answer.ok or base.kind == "local" else None
-        values = {"base": base.reference, "driver": driver, "level": level or "an older one", "gpu": called(gpu)}
+        values = {
+            "base": base.reference,
+            "driver": driver,
+            "level": level or "older than any known",
+            "gpu": called(gpu),
+        }
         values["wants"] = _wants(asked, row, local=base.kind == "local")
         where = read[0] if read else base.toolkit
         image = facts.base_images.images.get(where)

@@ -268,3 +268,17 @@ def test_other_failures_are_not_hidden(monkeypatch: pytest.MonkeyPatch, facts: F
     with pytest.raises(ZeroDivisionError):
         hostinfo.detect(facts)
     assert fake.open == 0
+
+
+def test_a_listing_takes_the_driver_from_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, facts: Facts
+) -> None:
+    """`nvidia-smi -L` names no driver; `told` is what `which --driver` puts it to."""
+    listing = tmp_path / "gpus"
+    listing.write_text("GPU 0: NVIDIA H100 PCIe (UUID: GPU-00000000-0000-0000-0000-000000000000)\n")
+    monkeypatch.setenv("CUBAKE_HOST", str(listing))
+    host = hostinfo.told(facts)
+    assert host is not None
+    assert (host.driver, [gpu.capability for gpu in host.gpus]) == (None, ["9.0"])
+    monkeypatch.delenv("CUBAKE_HOST")
+    assert hostinfo.told(facts) is None
